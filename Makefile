@@ -55,7 +55,7 @@ ui: $(RUNS) ## the MLflow pages of all runs; prints an address for each dataset 
 compare: $(RUNS) ## which published metrics moved between two revisions, say: make compare ARGS="--base main"
 	@python pipelines/compare.py $(ARGS)
 
-bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path, encoding
+bench: .venv/ready ## speed as ratios in one run: losses, training, data path, encoding, search, dedupe
 	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done
 
 gpu-check: .venv/ready ## does every family learn on the GPU, in 32 bits and in bf16, what it learns on the CPU?

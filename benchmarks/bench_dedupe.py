@@ -28,14 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
-from bench_full_size import growth
 from bench_throughput import texts_of, untrained
 
 from twicetold.evaluation.decision import Decision
@@ -249,6 +248,29 @@ def table(results: Sequence[Took]) -> str:
         ratios = (f"{by_size[n][0] / first[n][0]:.2f}" if n in by_size and n in first else "–" for n in sizes)
         lines.append(f"| {way} | " + " | ".join(ratios) + " |")
     return "\n".join([growth(("way",), found, digits=1), "", *lines])
+
+
+def growth(
+    heads: Sequence[str], measured: Mapping[tuple[str, ...], Mapping[int, tuple[float, float]]], *, digits: int
+) -> str:
+    """A Markdown table: a line for what is measured, with the exponent of its seconds.
+
+    Args:
+        heads: of the columns that say what is measured.
+        measured: what is measured -> size -> seconds of processor time, GB at the peak.
+        digits: of the seconds.
+    """
+    sizes = sorted({size for by_size in measured.values() for size in by_size})
+    lines = [
+        "| " + " | ".join([*heads, *(f"{size:,}" for size in sizes)]) + " | exponent |",
+        "| " + " | ".join(["---"] * len(heads)) + " |" + " ---: |" * (len(sizes) + 1),
+    ]
+    for names, by_size in measured.items():
+        cells = [f"{by_size[n][0]:.{digits}f} s, {by_size[n][1]:.1f} GB" if n in by_size else "–" for n in sizes]
+        seconds = [took for took, _ in by_size.values()]
+        slope = np.polyfit(np.log(list(by_size)), np.log(seconds), 1)[0] if len(by_size) > 1 else float("nan")
+        lines.append("| " + " | ".join([*names, *cells]) + f" | {slope:.2f} |")
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -40,6 +40,9 @@ from twicetold_lab.grid.rendering import (
 )
 from twicetold_lab.grid.rows import check_cell, check_data, check_grid, members_of, run_of
 
+OF_MODELS = ("train", "elsewhere", "topics")
+"""Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -94,13 +97,15 @@ def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config]:
     config = cell(job.key, row, grid)
     check_cell(job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid))
     scoring = {key: config[key] for key in SCORING}
-    config["code"] = {
-        "train": code_identity("pipelines/train.py", learnt_from(config)),
-        "evaluate": code_identity("pipelines/evaluate.py", scoring | {"evaluator": config["evaluator"]}),
-        "measure": code_identity("pipelines/measure.py", scoring),
-    }
+    evaluated = scoring | {"evaluator": config["evaluator"]}
+    config["code"] = identities({"train": learnt_from(config), "evaluate": evaluated, "measure": scoring})
     write(out / job.kind / f"{job.key}.yaml", config)
     return job.key, scoring
+
+
+def identities(built: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes of the code of stages, which build these parts of a config."""
+    return {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
 
 
 def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> None:
@@ -112,50 +117,32 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
         out: folder of all files.
         scoring: of each training, the parts that `render_cell` returned.
     """
-    row = job.row
+    row, run = job.row, f"run=${{paths.runs}}/{job.key}"
+    models = [scoring[member] for member in members_of(grid, job.key)] if job.kind in OF_MODELS else []
+    built: dict[str, Any]
     if job.kind == "prepare":
         config = composed("prepare", *for_data(job.key, grid))
         check_data(job.key, config)
         config["own_file"] = digest_of(config["data"]["source"])
-        config["code"] = {
-            "download": code_identity("pipelines/download.py", {}),
-            "prepare": code_identity("pipelines/prepare.py", config["data"]),
-            "mine": code_identity("pipelines/mine.py", config["mining"]),
-        }
+        built = {"download": {}, "prepare": config["data"], "mine": config["mining"]}
     elif job.kind == "pretrained":
         config = composed("download_pretrained", f"pretrained={job.key}")
-        config["code"] = {"download_pretrained": code_identity("pipelines/download_pretrained.py", {})}
+        built = {"download_pretrained": {}}
     elif job.kind == "self_training":
         names = [f"{name}={row[name]}" for name in ("data", "mining", "teacher", "seed")]
         config = composed("mine_with_model", *names, *of_data(grid))
-        parts = [config["mining"], scoring[run_of(row, row["teacher"])]]
-        config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
+        built = {"mine_with_model": [config["mining"], scoring[run_of(row, row["teacher"])]]}
     elif job.kind == "elsewhere":
-        config = composed(
-            "evaluate_elsewhere", f"run=${{paths.runs}}/{job.key}", f"others={row['others']}", *tracked(grid)
-        )
-        parts = [scoring[member] for member in members_of(grid, job.key)]
-        code = code_identity("pipelines/evaluate_elsewhere.py", [*parts, config["evaluator"]])
-        config["code"] = {"evaluate_elsewhere": code}
+        config = composed("evaluate_elsewhere", run, f"others={row['others']}", *tracked(grid))
+        built = {"evaluate_elsewhere": [*models, config["evaluator"]]}
     elif job.kind == "topics":
-        config = composed("topics", f"run=${{paths.runs}}/{job.key}")
-        parts = [scoring[member] for member in members_of(grid, job.key)]
-        config["code"] = {"topics": code_identity("pipelines/topics.py", parts)}
+        config = composed("topics", run)
+        built = {"topics": models}
     else:  # an ensemble
-        names = [
-            f"data={row['data']}",
-            f"name={name_of(job.key, job.row)}",
-            f"seed={row['seed']}",
-            f"members={row['members']}",
-        ]
-        names += [f"stacking={row['stacking']}"] if "stacking" in row else []
-        config = composed("ensemble", *names, *tracked(grid))
-        parts = [scoring[member] for member in members_of(grid, job.key)]
-        config["code"] = {
-            "ensemble": code_identity("pipelines/ensemble.py", parts),
-            "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),
-            "measure": code_identity("pipelines/measure.py", parts),
-        }
+        names = [f"{name}={row[name]}" for name in ("data", "seed", "members", "stacking") if name in row]
+        config = composed("ensemble", *names, f"name={name_of(job.key, row)}", *tracked(grid))
+        built = {"ensemble": models, "evaluate": [*models, config["evaluator"]], "measure": models}
+    config["code"] = identities(built)
     write(out / job.kind / f"{job.key}.yaml", config)
 
 

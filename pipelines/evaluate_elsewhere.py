@@ -47,8 +47,8 @@ def main(cfg: DictConfig) -> None:
             corpus = source if name == source.name else Corpus.load(processed / name)
             shared = 0 if corpus is source else shared_texts(source, corpus)
             content[name] = asdict(evaluate_elsewhere(model, corpus, evaluator)) | {"shared_texts": shared}
-            found = ", ".join(f"{metric} {value:.4f}" for metric, value in content[name]["metrics"].items())
-            print(f"{run.name} on {name}: {found}; {shared} test texts are known to {source.name}")
+            shown = ", ".join(f"{metric} {value:.4f}" for metric, value in content[name]["metrics"].items())
+            print(f"{run.name} on {name}: {shown}; {shared} test texts are known to {source.name}")
         write_json(run / layout.ELSEWHERE, content)
 
 

@@ -48,24 +48,24 @@ def main(cfg: DictConfig) -> None:
 
 def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
     if not run.is_dir():
-        there = difflib.get_close_matches(run.name, [path.name for path in run.parent.glob("*/")])
-        like = f"; like it in {run.parent}: {', '.join(there)}" if there else ""
+        names = difflib.get_close_matches(run.name, [path.name for path in run.parent.glob("*/")])
+        like = f"; like it in {run.parent}: {', '.join(names)}" if names else ""
         raise FileNotFoundError(f"no run folder {run}{like}")
     require_model(run)
     model = load_model(model_folder(run))
-    found = explain(model, left, right)
-    save_explanation_csv(out / layout.EXPLANATION, found)
-    save_explanation_figure(out / layout.EXPLANATION_FIGURE, found)
+    explanation = explain(model, left, right)
+    save_explanation_csv(out / layout.EXPLANATION, explanation)
+    save_explanation_figure(out / layout.EXPLANATION_FIGURE, explanation)
     files = [layout.EXPLANATION, layout.EXPLANATION_FIGURE]
     if dimensions := largest_terms(model, top):
         save_terms_csv(out / layout.TERMS, dimensions)
         files.append(layout.TERMS)
-    print(explanation_text(found, most=top))
+    print(explanation_text(explanation, most=top))
     verdicts = model.decisions.of()
     if verdicts.no_verdict:
         print(f"no verdict about {verdicts.label}: {verdicts.no_verdict}")
     else:
-        verdict = "the same" if verdicts.usable.duplicate(found.score) else "not the same"
+        verdict = "the same" if verdicts.usable.duplicate(explanation.score) else "not the same"
         print(f"{verdict}: the threshold about {verdicts.label} is {verdicts.usable.threshold:.4f}")
     print(f"in {out}: {', '.join(files)}")
 

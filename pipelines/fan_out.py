@@ -4,7 +4,7 @@ Usage: python pipelines/fan_out.py [-m] [cell=<cell>,...] [hydra/launcher=<launc
 
 Examples:
     python pipelines/fan_out.py -m hydra/launcher=submitit_slurm
-    python pipelines/fan_out.py -m cell=stsb-dae-0,stsb-dssm-0 hydra.launcher.n_jobs=2
+    python pipelines/fan_out.py -m cell=stsb-dae-0,stsb-dssm-0 hydra.launcher.processes=2
 
 A job clones the commit, has DVC run `evaluate@<cell>` in the clone, and leaves what came out in DVC's run cache. Then
 `dvc repro` restores every finished cell here, and it alone writes dvc.lock. docs/guides/many-machines.md describes it.

@@ -40,15 +40,15 @@ def main(cfg: DictConfig) -> None:
         teacher = load_teacher(run / layout.MODEL, corpus)
         config = OmegaConf.to_container(cfg, resolve=True)
         code_now("mine_with_model", config, [config["mining"], recipes(run / layout.MODEL)])
-        found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
+        examples = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
         model = run / layout.MODEL
         who = {"teacher": run.name, "pretrained_on": pretrained_on_of(model), "seen": seen_of(model)}
-        found = replace(found, card={**found.card, **who})
+        examples = replace(examples, card={**examples.card, **who})
         with write_folder(Path(cfg.mined)) as folder:
-            found.save(layout.mined_file(folder, strategy))
-    print(f"{cfg.data.name}: {len(found):,} examples by {strategy} with {run.name}")
-    if "reason" in found.card:
-        print(f"nothing is added to the labelled pairs: {found.card['reason']}")
+            examples.save(layout.mined_file(folder, strategy))
+    print(f"{cfg.data.name}: {len(examples):,} examples by {strategy} with {run.name}")
+    if "reason" in examples.card:
+        print(f"nothing is added to the labelled pairs: {examples.card['reason']}")
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ def main() -> None:
         sweep = find_sweep(settings["sweep"])
         study = read_study(sweep)
         print(f"sweep {sweep.folder.name}: {counts(study)}")
-        found = by_data(sweep, finished(study))
-        if not found:
+        trials_by_data = by_data(sweep, finished(study))
+        if not trials_by_data:
             raise ValueError(f"no training of {sweep.folder} has a value")
-        for data, trials in found.items():
+        for data, trials in trials_by_data.items():
             promote(sweep, data, trials, counts(study), settings)
 
 

@@ -25,7 +25,7 @@ from omegaconf import DictConfig
 import train
 from twicetold.errors import readable_errors
 from twicetold_lab.grid.multirun import name_folder
-from twicetold_lab.grid.settings import CONF, no_such, run_script
+from twicetold_lab.grid.settings import choices, no_such, run_script
 from twicetold_lab.grid.trials import work
 
 
@@ -66,17 +66,13 @@ def check_space(model: str) -> None:
     Raises:
         ValueError: if it has none, or there is no such family.
     """
-    if model not in (families := _in_conf("model")):
+    if model not in (families := choices("model")):
         raise ValueError(no_such(f"model={model or '<family>'}", model, families, before="model="))
-    if model not in (spaces := _in_conf("sweep")):
+    if model not in (spaces := choices("sweep")):
         raise ValueError(
             f"conf/sweep/ has no search space for model={model}. There are: {', '.join(spaces)}. Of any other, values "
             "of a setting can be listed: python pipelines/train.py -m model=tfidf features.max_features=5000,20000"
         )
-
-
-def _in_conf(group: str) -> list[str]:
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def main(cfg: DictConfig) -> None:
         labels = {name: codes[members] for name, codes in corpus.groups.items()}
         queries, documents = load_model(run / layout.MODEL).read(texts).search_matrices(np.arange(len(texts)))
 
-        found = measure_topics(documents, texts, labels, seed=cfg.seed)
-        for name, methods in found.items():
+        measured = measure_topics(documents, texts, labels, seed=cfg.seed)
+        for name, methods in measured.items():
             for method, one in methods.items():
                 tell(run, f"{one.metrics['count']:.0f} topics by {method} and {name}", one.metrics)
         suggested = {}
@@ -71,7 +71,7 @@ def main(cfg: DictConfig) -> None:
         names = corpus.group_names.get(coarsest) or [str(code) for code in range(int(labels[coarsest].max()) + 1)]
         drawn = topic_map(group_topics(documents, texts, seed=cfg.seed), labels[coarsest], names)
         write_json(run / MAP, asdict(drawn))
-        write_json(run / TOPICS, {name: as_dict(methods) for name, methods in found.items()})
+        write_json(run / TOPICS, {name: as_dict(methods) for name, methods in measured.items()})
         write_json(run / RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
 
 
@@ -90,9 +90,9 @@ def documents_of(run: Path, cfg: DictConfig) -> Corpus:
     return corpus
 
 
-def as_dict(found: Mapping[Any, Any]) -> dict[str, Any]:
+def as_dict(results: Mapping[Any, Any]) -> dict[str, Any]:
     """Dataclasses as dictionaries."""
-    return {name: asdict(each) for name, each in found.items()}
+    return {name: asdict(each) for name, each in results.items()}
 
 
 def tell(run: Path, what: str, metrics: dict[str, float]) -> None:

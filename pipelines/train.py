@@ -22,9 +22,9 @@ from omegaconf import DictConfig
 from twicetold.errors import readable_errors
 from twicetold_lab.grid.jobs import Job, Result, as_job
 from twicetold_lab.grid.multirun import name_folder
+from twicetold_lab.grid.observation import epochs_logged, log, tell, tracked
 from twicetold_lab.grid.settings import run_script
 from twicetold_lab.grid.training import begin, finished_earlier, fit, save
-from twicetold_lab.grid.watching import epochs_logged, log, tell, tracked
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
@@ -37,8 +37,8 @@ def main(cfg: DictConfig) -> float:
 def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     """Train, by itself or as a job of a sweep."""
     training = begin(cfg, job)
-    if (there := finished_earlier(training, out)) is not None:
-        return there
+    if (earlier := finished_earlier(training, out)) is not None:
+        return earlier
     with tracked(training) as run:
         with epochs_logged(training, run) as on_epoch:
             trained = fit(training, on_epoch)

@@ -22,8 +22,8 @@ from omegaconf import DictConfig
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.grid.by_hand import prepare_pretrained
 from twicetold_lab.grid.recipe import parts_of
+from twicetold_lab.grid.standalone import prepare_pretrained
 from twicetold_lab.training.cell import Trained, train_cell
 from twicetold_lab.training.parts import Places
 from twicetold_lab.training.schedule import Runtime

@@ -40,7 +40,7 @@ from dvc.utils.strictyaml import YAMLValidationError
 from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
-from twicetold_lab.grid.fan_out import all_before, do_without_git, graph, repository
+from twicetold_lab.grid.fan_out import do_without_git, graph, repository
 from twicetold_lab.runs.environment import observed, processor
 from twicetold_lab.tracking.repository import commit_now
 
@@ -197,7 +197,7 @@ def plan_of(known: dict[str, float], chosen: Sequence[str]) -> tuple[Plan, set[s
     before, stale = graph()
     if chosen:
         wanted = {name for pattern in chosen for name in matching(pattern, before)}
-        stale &= wanted | all_before(wanted, before)
+        stale &= wanted.union(*(before[name] for name in wanted))
     after = {name: before[name] & stale for name in before if name in stale}
     kinds: dict[str, list[float]] = {}
     for name, took in known.items():

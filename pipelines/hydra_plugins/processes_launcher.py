@@ -1,8 +1,10 @@
 """A launcher of Hydra for processes of this machine, `hydra/launcher=processes`: a lost process leaves the others.
 
-joblib's ends all of them if one is killed, by a lack of memory say.
+It is the launcher of sweeps with several workers and of `fan_out.py`. hydra-joblib-launcher ends all jobs if one
+process is killed, by a lack of memory say.
 """
 
+import os
 import signal
 import sys
 from collections import deque
@@ -38,11 +40,11 @@ class ProcessesLauncher(Launcher):
     """Runs jobs in several processes, each of which takes one job after another.
 
     Args:
-        processes: how many.
+        processes: how many; None: one for each core.
     """
 
-    def __init__(self, processes: int) -> None:
-        self.processes = processes
+    def __init__(self, processes: int | None) -> None:
+        self.processes = processes or os.cpu_count() or 1
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Called by Hydra before `launch`."""
@@ -81,22 +83,22 @@ class ProcessesLauncher(Launcher):
 
     def _start(self) -> Worker:
         context = get_context("spawn")  # a fork would have the threads' locks of this process, and not its threads
-        here, there = context.Pipe()
-        arguments = (there, self.context, self.config, self.task.__name__, Singleton.get_state()["instances"])
+        own, other = context.Pipe()
+        arguments = (other, self.context, self.config, self.task.__name__, Singleton.get_state()["instances"])
         process = context.Process(target=_serve, args=arguments)
         signal.pthread_sigmask(signal.SIG_BLOCK, CTRL_C)  # also in the process, until it can end without a traceback
         try:
             process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
-        there.close()
-        return Worker(process, here)
+        other.close()
+        return Worker(process, own)
 
 
 def _serve(
     connection: Connection, context: HydraContext, config: DictConfig, task: str, state: dict[type, Any]
 ) -> None:
-    """What a process does: jobs until there are no more, or until its launcher has ended."""
+    """Run jobs in a process until there are no more, or until its launcher has ended."""
     with suppress(KeyboardInterrupt, EOFError, ConnectionError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
         setup_globals()
@@ -148,7 +150,7 @@ class ProcessesLauncherConf:
     """Settings of the launcher."""
 
     _target_: str = "hydra_plugins.processes_launcher.ProcessesLauncher"
-    processes: int = 1
+    processes: int | None = None
 
 
 ConfigStore.instance().store(

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from twicetold.packages import naming_the_extra
+
 ENCODERS = (
     "albert",
     "bert",
@@ -91,15 +93,11 @@ def transformers() -> ModuleType:
     """The package, imported when it is needed: it takes seconds.
 
     Raises:
-        ModelUnavailable: if it is not installed.
+        PackageMissing: if it is not installed.
     """
-    try:
+    with naming_the_extra("a pretrained transformer"):
         import transformers
-    except ImportError as error:
-        raise ModelUnavailable(
-            "a pretrained transformer needs the package transformers, which is not installed: "
-            "pip install 'twicetold[transformers]', or choose another model"
-        ) from error
+
     module: ModuleType = transformers
     return module
 
@@ -121,7 +119,7 @@ def read(model: str) -> tuple[Any, Any]:
 
 
 def pooling(model: str) -> str:
-    """How a model in the format of sentence-transformers makes one vector of a text's states: `mean` or `cls`.
+    """Pooling of a model in the format of sentence-transformers, one vector of a text's states: `mean` or `cls`.
 
     Args:
         model: from `located`. `mean` where it does not say.

@@ -1,5 +1,7 @@
 """dvc.lock is of what the checkout would run, or RESULTS.md says that it is not."""
 
+import hashlib
+import json
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 import yaml
 
 from report import EARLIER
-from twicetold_lab.grid.lock import compared, digest_in_dvc, locked_stages
+from twicetold_lab.grid.lock import compared, locked_stages
 from twicetold_lab.grid.lock import rendered as rendered_now
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +50,16 @@ def test_results_say_exactly_while_the_lock_is_of_other_code_or_settings_than_th
         f"RESULTS.md, after its title, that its numbers are of earlier code:\n{EARLIER}"
     )
     assert stale or not said, "dvc.lock is current: `python pipelines/report.py --results` takes the line out again"
+
+
+def digest_in_dvc(folder):
+    """The digest that DVC records of a folder, made of the digests and the names of its files."""
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    entries = [
+        {"md5": hashlib.md5(file.read_bytes()).hexdigest(), "relpath": name}
+        for name, file in sorted(files.items(), key=lambda entry: tuple(entry[0].split("/")))
+    ]
+    return f"{hashlib.md5(json.dumps(entries, sort_keys=True).encode()).hexdigest()}.dir"
 
 
 def test_the_lock_of_a_grid_that_is_current_has_the_settings_that_are_composed_now(stale, composed_now):

@@ -79,14 +79,14 @@ def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_ref
 PREPARE_MEANWHILE = """
 import runpy, subprocess, sys
 sys.path.insert(0, "pipelines")
-from twicetold_lab.grid import by_hand
+from twicetold_lab.grid import standalone
 
-def prepare_data(cfg, prepare=by_hand.prepare_data):
+def prepare_data(cfg, prepare=standalone.prepare_data):
     prepare(cfg)
     other = [sys.executable, "pipelines/prepare.py", "data=toy_questions", "data.source.limit=500"]
     subprocess.run(other, check=True)
 
-by_hand.prepare_data = prepare_data
+standalone.prepare_data = prepare_data
 runpy.run_path("pipelines/train.py", run_name="__main__")
 """
 
@@ -108,7 +108,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path.insert(0, "pipelines")
-from twicetold_lab.grid import by_hand
+from twicetold_lab.grid import standalone
 from twicetold.features.rows import CsrRows
 
 def counted(name_of, function):

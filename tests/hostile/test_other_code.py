@@ -88,8 +88,8 @@ def test_an_evaluation_finds_the_run_of_its_training_although_code_was_edited_si
 
 @pytest.mark.parametrize(
     ("edit", "settings"),
-    [(RAISES, ()), (IN_WORKERS, ("-m", "seed=0,1", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"))],
-    ids=["by itself", "in workers of joblib"],
+    [(RAISES, ()), (IN_WORKERS, ("-m", "seed=0,1", "hydra/launcher=processes", "hydra.launcher.processes=2"))],
+    ids=["by itself", "in processes of a launcher"],
 )
 def test_a_second_checkout_in_one_environment_trains_with_its_own_code(by_hand: Lab, edit, settings):
     by_hand.append("src/twicetold/models/tfidf.py", edit)

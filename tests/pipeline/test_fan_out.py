@@ -94,7 +94,7 @@ def with_grid(lab, *seeds):
 def test_each_stale_cell_runs_once_as_a_job_and_dvc_restores_what_is_finished(lab):
     with_grid(lab, 0, 1, 9)
     before = (lab.root / "dvc.lock").read_bytes()
-    code, out = lab.attempt(*FAN_OUT, scratch(lab), "hydra.launcher.n_jobs=2")
+    code, out = lab.attempt(*FAN_OUT, scratch(lab), "hydra.launcher.processes=2")
     assert code == 1
     assert "2 of 3 cells are finished, 1 failed" in out
     assert f"failed: {BROKEN}: cannot be trained; see multirun/fan_out/{BROKEN}/log.txt" in out
@@ -117,7 +117,7 @@ def test_while_jobs_run_dvc_is_refused_and_after_ctrl_c_the_same_command_goes_on
     wait = lab.root / "build/checkpoints/wait"
     wait.parent.mkdir(parents=True, exist_ok=True)
     wait.touch()
-    process = lab.start(*FAN_OUT, scratch(lab), "hydra.launcher.n_jobs=2")
+    process = lab.start(*FAN_OUT, scratch(lab), "hydra.launcher.processes=2")
     wait_for(process, "trainings", lambda: sum(line.startswith("train") for line in ran(lab)) == 2)
     code, out = lab.attempt("dvc", "gc", "--workspace", "--force")
     assert code != 0
@@ -127,7 +127,7 @@ def test_while_jobs_run_dvc_is_refused_and_after_ctrl_c_the_same_command_goes_on
     assert process.returncode != 0
     assert f"stopped or lost: {', '.join(cells_of(0, 1))}" in out
     wait.unlink()
-    assert "2 of 2 cells are finished, 0 failed" in lab.run(*FAN_OUT, scratch(lab), "hydra.launcher.n_jobs=2")
+    assert "2 of 2 cells are finished, 0 failed" in lab.run(*FAN_OUT, scratch(lab), "hydra.launcher.processes=2")
     assert lab.ran(*evaluations(cells_of(0, 1))) == []
 
 
@@ -145,12 +145,9 @@ def test_results_travel_over_a_remote_to_another_clone(lab, tmp_path):
 
 
 @pytest.mark.slow_hostile
-@pytest.mark.parametrize(
-    ("launcher", "options"), [("submitit_local", ()), ("ray", ("hydra.launcher.init.num_cpus=2",))]
-)
-def test_six_cells_run_with_any_launcher(launcher, options, lab):
-    pytest.importorskip("ray" if launcher == "ray" else "submitit")
-    out = lab.run(*FAN_OUT, f"hydra/launcher={launcher}", scratch(lab), *options)
+def test_six_cells_run_with_submitit(lab):
+    pytest.importorskip("submitit")
+    out = lab.run(*FAN_OUT, "hydra/launcher=submitit_local", scratch(lab))
     assert "6 of 6 cells are finished, 0 failed" in out
     assert sorted(line.split()[1] for line in ran(lab) if line.startswith("train")) == cells_of(*range(6))
     assert lab.ran(*evaluations(cells_of(*range(6)))) == []
@@ -165,7 +162,6 @@ def test_six_cells_run_with_any_launcher(launcher, options, lab):
         ),
         (("push=true",), "push=true needs a default remote of DVC"),
         (("hydra/launcher=submitit_slurm",), "several machines cannot write one SQLite file (sqlite:////"),
-        (("hydra/launcher=ray", "hydra.launcher.init.address=auto"), "several machines cannot write one SQLite file"),
     ],
 )
 def test_what_cannot_work_is_refused_before_a_job_runs(arguments, expected, prepared):

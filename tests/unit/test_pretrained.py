@@ -4,6 +4,7 @@ import pytest
 
 from twicetold import pretrained
 from twicetold.errors import readable_errors
+from twicetold.packages import PackageMissing
 
 
 def test_a_folder_is_taken_before_the_mirror_and_the_mirror_before_the_hub(tmp_path, monkeypatch):
@@ -54,7 +55,7 @@ def test_a_folder_without_a_model_is_one_message(tmp_path):
 
 def test_without_the_package_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(pretrained.ModelUnavailable, match=r"pip install 'twicetold\[transformers\]'"):
+    with pytest.raises(PackageMissing, match=r"pip install 'twicetold\[transformers\]'"):
         pretrained.transformers()
 
 

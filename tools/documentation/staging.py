@@ -70,8 +70,8 @@ def stage(folder: Path, *, report: Path | None) -> None:
     shutil.copytree(DOCS / "images", folder / "pages/images")
     shutil.copy(STYLE, folder / "pages")
     config = CONFIG.read_text(encoding="utf-8")
-    by_hand = tomllib.loads(config)["project"]["nav"]
-    nav = list(expanded(by_hand, sorted(set(pages) - set(paths_in(by_hand)))))
+    handwritten = tomllib.loads(config)["project"]["nav"]
+    nav = list(expanded(handwritten, sorted(set(pages) - set(paths_in(handwritten)))))
     named = list(paths_in(nav))
     if missing := sorted(set(named) - set(pages)):
         raise Broken(f"nav of {CONFIG.relative_to(TOP)} names what is not there: {', '.join(missing)}")

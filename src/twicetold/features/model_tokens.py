@@ -68,7 +68,8 @@ class ModelTokens(Declared, BaseEstimator):
         """Look the model up.
 
         Raises:
-            ModelUnavailable: if it cannot be had, or `transformers` is not installed.
+            ModelUnavailable: if it cannot be had.
+            PackageMissing: if `transformers` is not installed.
             ValueError: if `pooling` is none of the above, or the folder asks for another one or for further layers.
         """
         if self.pooling not in get_args(Pooled):

@@ -78,7 +78,7 @@ class Synonyms:
 
 @dataclass(frozen=True)
 class Alterations:
-    """How often each kind of alteration happens to a word.
+    """Probabilities of each kind of alteration of a word.
 
     Args:
         drop: probability of dropping a word.
@@ -247,9 +247,9 @@ def synonyms_of(spelt: pa.DictionaryArray, vectors: Path, *, nearest: int, least
     frequent = distinct.sort_by([("occurs_sum", "descending"), ("core", "ascending")])["core"][
         :FREQUENT
     ].combine_chunks()
-    found = word_vectors(vectors, frequent.to_pylist())
-    length = np.linalg.norm(found, axis=1)
-    words, unit = frequent.filter(pa.array(length > 0)), found[length > 0] / length[length > 0, None]
+    vectors_of_words = word_vectors(vectors, frequent.to_pylist())
+    length = np.linalg.norm(vectors_of_words, axis=1)
+    words, unit = frequent.filter(pa.array(length > 0)), vectors_of_words[length > 0] / length[length > 0, None]
     row = np.asarray(pc.fill_null(pc.index_in(core, words), -1)).astype(np.int64)
     cosine, near = faiss.knn(unit, unit, min(nearest + 1, len(unit)), metric=faiss.METRIC_INNER_PRODUCT)
     keep = (cosine >= least) & (near != np.arange(len(unit))[:, None])

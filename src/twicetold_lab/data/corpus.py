@@ -154,7 +154,7 @@ class Corpus:
 
     @property
     def complete(self) -> bool:
-        """Whether, by the card, all texts that say the same are labelled so; if not, precisions are lower bounds."""
+        """True if the card says that all duplicates are labelled; if not, precisions are lower bounds."""
         return bool(self.card.get("complete_labels", False))
 
     def save(self, folder: Path) -> None:

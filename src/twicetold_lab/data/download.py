@@ -26,11 +26,11 @@ from twicetold_lab.data.transfer import (
     download,
     is_address,
     set_aside,
-    text_at,
 )
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
+MOST_SUMS = 1 << 24  # bytes of these
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where to look for files, and the addresses that have already failed."""
+    """Mirror and store, and the addresses that have already failed."""
 
     mirror: str | None
     store: Path
@@ -193,16 +193,18 @@ def fetch(
             continue
         choices = [file, *(other for other in files if file.name in other.instead_of)]
         tried: list[str] = []
-        found = _find(choices, places, tried)
-        if found:
-            at_hand[found.file.name] = found
-            replaced.update(found.file.instead_of)
+        available = _find(choices, places, tried)
+        if available:
+            at_hand[available.file.name] = available
+            replaced.update(available.file.instead_of)
         elif not file.optional:
             raise DownloadError(_both_ways_out(choices, store, tried))
         else:
             log.info("doing without %s, which is optional: %s", file.name, "; ".join(tried) or "no address")
     with write_folder(folder) as target:
-        manifest = Manifest(tuple(_place(found, target) for name, found in at_hand.items() if name not in replaced))
+        manifest = Manifest(
+            tuple(_place(available, target) for name, available in at_hand.items() if name not in replaced)
+        )
         manifest.save(target)
     return manifest
 
@@ -210,25 +212,25 @@ def fetch(
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
     """The first available one of several files; what is at hand is tried for all before any public address."""
     for file in choices:
-        found = _from_package(file, tried) if file.installed else None
-        if places.mirror and found is None:
-            found = _from_mirror(file, places, tried)
-        if found := found or _from_store(file, places.store):
-            return found
+        available = _from_package(file, tried) if file.installed else None
+        if places.mirror and available is None:
+            available = _from_mirror(file, places, tried)
+        if available := available or _from_store(file, places.store):
+            return available
     for place, file in enumerate(choices):
         others_follow = any(other.urls for other in choices[place + 1 :])
-        if found := _from_public(file, places, tried, others_follow=others_follow):
-            return found
+        if available := _from_public(file, places, tried, others_follow=others_follow):
+            return available
     return None
 
 
-def _place(found: _Found, target: Path) -> FileRecord:
+def _place(source: _Found, target: Path) -> FileRecord:
     # A copy and not a hard link: an edit in the raw folder, or DVC's write protection, must not reach the store.
-    file = found.file
+    file = source.file
     with write_file(target / file.name) as temporary:
-        shutil.copyfile(found.path, temporary)
+        shutil.copyfile(source.path, temporary)
         size, sha256, lines = measure(temporary)
-    return FileRecord(file.name, file.source, found.origin, size, sha256, lines)
+    return FileRecord(file.name, file.source, source.origin, size, sha256, lines)
 
 
 def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found | None:
@@ -240,7 +242,7 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
         cache = places.store / ".mirror"
         path = cache / where
         try:
-            expected = _listed(text_at(f"{base}/{CHECKSUMS}", patience), where)
+            expected = _listed(_sums_at(base, cache, patience), where)
             if not (expected and path.is_file() and measure(path)[1] == expected):
                 address = f"{base}/{urllib.parse.quote(where)}"
                 download(address, path, file.max_bytes, patience, checked=expected is not None)
@@ -266,6 +268,17 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
             f"got {actual}. Repair the mirror, or unset TWICETOLD_MIRROR to use the public addresses"
         )
     return _Found(file, path, "mirror")
+
+
+def _sums_at(base: str, cache: Path, patience: Patience) -> str:
+    """The checksums of a mirror at an address; empty when it has none."""
+    try:
+        download(f"{base}/{CHECKSUMS}", cache / CHECKSUMS, MOST_SUMS, patience, last=False)
+    except AddressError as error:
+        if error.missing:
+            return ""
+        raise
+    return (cache / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
 
 
 def _from_store(file: RemoteFile, store: Path) -> _Found | None:
@@ -319,7 +332,8 @@ def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_
                 if not archive.is_file():
                     _download(url, archive, file, places, last=last)
                 unpack(archive, file.member, path, file.max_bytes)
-            _check(file, path)
+            if fault := _fault(file, path):
+                raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
         except AddressError as error:
             tried.append(f"{url}: {error}")
             log.warning("%s: %s", url, error)
@@ -343,13 +357,8 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last
         raise
 
 
-def _check(file: RemoteFile, path: Path) -> None:
-    if fault := _fault(file, path):
-        raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
-
-
 def _fault(file: RemoteFile, path: Path) -> str | None:
-    """How a file differs from the declared size, checksum and content."""
+    """The first difference from the declared size, checksum and content."""
     size, sha256, _ = measure(path)
     faults = [
         f"wrong {what}: expected {expected}, got {actual}"

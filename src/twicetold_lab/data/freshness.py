@@ -1,4 +1,4 @@
-"""Whether prepared data are those of a configuration: by the settings and digests on their cards, not by file times.
+"""Freshness of prepared data, by the settings and digests on their cards and not by file times.
 
 DVC decides this for the pipeline; scripts that run without DVC call these functions before they load anything.
 """
@@ -26,7 +26,7 @@ def own_file_digest(source: Mapping[str, Any]) -> str | None:
 
 
 def corpus_is_current(processed: Path, data: Mapping[str, Any]) -> bool:
-    """Whether the corpus is there, made with these settings from these files.
+    """Check that a corpus exists and was made with these settings from these files.
 
     Args:
         processed: folder of the corpus.
@@ -37,13 +37,13 @@ def corpus_is_current(processed: Path, data: Mapping[str, Any]) -> bool:
 
 
 def is_made_with(card: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    """Whether a corpus with this card was made with these settings from these files."""
+    """Check that a corpus with this card was made with these settings from these files."""
     wanted = {"source": data["source"], "own_file": own_file_digest(data["source"])}
     return {name: card.get(name) for name in wanted} == wanted
 
 
 def triplets_are_current(folder: Path, corpus: Corpus, *, label: str) -> bool:
-    """Whether triplets are there, chosen from the train texts of this corpus and by this label.
+    """Check that triplets exist, chosen from the train texts of this corpus by this label.
 
     Args:
         folder: of the triplets.

@@ -6,22 +6,20 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twicetold.files import write_text
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
 CHUNK = 1 << 18
-MOST_TEXT = 1 << 24
 OVERLAP = 1 << 12  # bytes that a resumed download asks for again, to compare them with those it has
 LEAST_PROGRESS = 1 << 16  # bytes that a try must bring so as not to count as failed
+MISSING = {403, 404, 410}
 AGAIN_LATER = {408, 425, 429, 500, 502, 503, 504}
 
 log = logging.getLogger(__name__)
@@ -56,12 +54,12 @@ class AddressError(Exception):
         reason: for the message.
         again: whether another attempt may succeed.
         silent: whether the server could not be reached or did not answer.
+        missing: whether it has no such file.
     """
 
-    def __init__(self, reason: str, *, again: bool = False, silent: bool = False) -> None:
+    def __init__(self, reason: str, *, again: bool = False, silent: bool = False, missing: bool = False) -> None:
         super().__init__(reason)
-        self.again = again
-        self.silent = silent
+        self.again, self.silent, self.missing = again, silent, missing
 
 
 def download(
@@ -102,7 +100,7 @@ def download(
 
 
 def _download_rest(
-    url: str, part: Path, max_bytes: int, patience: Patience, advance: "_Advance", *, checked: bool
+    url: str, part: Path, max_bytes: int, patience: Patience, advance: Callable[..., None], *, checked: bool
 ) -> None:
     notes = beside(part, "json")
     before = _notes_of(notes, url) if part.is_file() else None
@@ -121,11 +119,12 @@ def _download_rest(
             _check_length(answer, total, max_bytes, checked=checked)
             write_text(notes, json.dumps({"url": url, "total": total, "validator": validator}) + "\n")
             for length in _written(_chunks(answer, patience), part, start if resumed else 0, max_bytes):
-                advance(length, total)
+                advance(completed=length, total=total)
     except urllib.error.HTTPError as error:
         if error.code == 416:
             raise _changed(part) from error
-        raise AddressError(f"HTTP {error.code} {error.reason}", again=error.code in AGAIN_LATER) from error
+        how = {"again": error.code in AGAIN_LATER, "missing": error.code in MISSING}
+        raise AddressError(f"HTTP {error.code} {error.reason}", **how) from error
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         raise AddressError(str(reason) or type(error).__name__, again=True, silent=not answered) from error
@@ -136,7 +135,7 @@ def _download_rest(
 
 
 def _goes_on(answer: HTTPResponse, start: int, before: dict[str, Any] | None, total: int | None) -> bool:
-    """Whether an answer is the rest of the file of a partial download."""
+    """Check that a response is the rest of a partial download."""
     given = answer.headers.get("Content-Range", "")
     return before is not None and total == before["total"] and given.startswith(f"bytes {start}-")
 
@@ -200,19 +199,14 @@ def _chunks(answer: HTTPResponse, patience: Patience) -> Iterator[bytes]:
 
 
 def _is_packed(url: str) -> bool:
-    """Whether the file itself is a .gz: some servers take that for an encoding of another file."""
+    """Check for a .gz by its name: some servers take that for an encoding of another file."""
     return urllib.parse.urlsplit(url).path.endswith((".gz", ".tgz"))
 
 
 def _check_length(answer: HTTPResponse, total: int | None, max_bytes: int, *, checked: bool) -> None:
     if total is not None and total > max_bytes:
         raise AddressError(f"{total} bytes are announced, more than the {max_bytes} allowed")
-    if not checked:
-        _require_a_length(answer)
-
-
-def _require_a_length(answer: HTTPResponse) -> None:
-    if answer.length is None and not answer.chunked:
+    if not checked and answer.length is None and not answer.chunked:
         raise AddressError("the server does not say how long the file is, so that a cut would not be noticed")
 
 
@@ -238,36 +232,14 @@ def _total(headers: HTTPMessage, status: int) -> int | None:
 
 
 def _validator(headers: HTTPMessage) -> str | None:
-    """What If-Range may hold: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
+    """The value for If-Range: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
     etag: str | None = headers.get("ETag")
     validator = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
     return validator if validator and validator.isprintable() else None
 
 
-def text_at(url: str, patience: Patience) -> str:
-    """A small text file of the mirror; empty when the mirror has none."""
-    data = b""
-    try:
-        with _open(url, {}, patience) as answer:
-            _require_a_length(answer)
-            total = answer.length
-            for chunk in _chunks(answer, patience):
-                data += chunk
-                if len(data) > MOST_TEXT:
-                    raise AddressError(f"longer than the {MOST_TEXT} bytes allowed")
-    except urllib.error.HTTPError as error:
-        if error.code in (403, 404, 410):
-            return ""
-        raise AddressError(f"HTTP {error.code} {error.reason}") from error
-    except (OSError, HTTPException, ValueError) as error:
-        raise AddressError(str(getattr(error, "reason", None) or error)) from error
-    if total is not None and len(data) != total:
-        raise AddressError(f"the connection was cut after {len(data)} of {total} bytes")
-    return data.decode("utf-8", errors="replace")
-
-
 def is_address(where: str) -> bool:
-    """Whether this is an http(s) address and not a path."""
+    """Check for an http(s) address, as opposed to a path."""
     return where.lower().startswith(("http://", "https://"))
 
 
@@ -281,19 +253,8 @@ def set_aside(path: Path) -> Path:
     return path.replace(beside(path, "rejected"))
 
 
-class _Advance:
-    """Updates a progress bar."""
-
-    def __init__(self, progress: "Progress", name: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(name, total=None)
-
-    def __call__(self, completed: int, total: int | None) -> None:
-        self._progress.update(self._task, completed=completed, total=total)
-
-
 @contextmanager
-def _progress(name: str) -> Iterator[_Advance]:
+def _progress(name: str) -> Iterator[Callable[..., None]]:
     # Training imports this module too, and shows no such bar.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -301,4 +262,4 @@ def _progress(name: str) -> Iterator[_Advance]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as progress:
-        yield _Advance(progress, name)
+        yield partial(progress.update, progress.add_task(name, total=None))

@@ -159,7 +159,7 @@ class EpochBatches:
 
     @property
     def sampler(self) -> "EpochBatches":
-        """Where Lightning looks for `set_epoch`."""
+        """Object on which Lightning calls `set_epoch`."""
         return self
 
     def set_epoch(self, epoch: int) -> None:
@@ -211,7 +211,7 @@ class Again:
 
     @property
     def sampler(self) -> EpochBatches:
-        """Where Lightning looks for `set_epoch`."""
+        """Object on which Lightning calls `set_epoch`."""
         return self.batches
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:

@@ -49,10 +49,14 @@ class Candidates:
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
-        found, group = mined(corpus, triplets, self.strategy), corpus.group(self.group)
-        anchor, positive = np.unique(np.stack([found.anchor, found.positive]), axis=1)
+        mined_triplets, group = mined(corpus, triplets, self.strategy), corpus.group(self.group)
+        anchor, positive = np.unique(np.stack([mined_triplets.anchor, mined_triplets.positive]), axis=1)
         one, other = self._labelled(corpus, group, anchors=anchor)
-        negative = _first(np.concatenate([one, found.anchor]), np.concatenate([other, found.negative]), self.negatives)
+        negative = _first(
+            np.concatenate([one, mined_triplets.anchor]),
+            np.concatenate([other, mined_triplets.negative]),
+            self.negatives,
+        )
         left = np.concatenate([anchor, negative[0]])
         right = np.concatenate([positive, negative[1]])
         return ExampleIndex(

@@ -8,17 +8,14 @@ train's own labels (`data.clusters`), so nothing of validation or test is in the
 Shape letters: P labelled pairs, M texts, I implied pairs.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold import layout
 from twicetold_lab.data.corpus import UNKNOWN, Corpus, pair_keys
 from twicetold_lab.examples.batches import ExampleIndex, blocks
-from twicetold_lab.mining.mined_file import card_file
 from twicetold_lab.mining.triplets import Triplets
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
@@ -88,8 +85,12 @@ class MinedTriplets:
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
-        found, group = mined(corpus, triplets, self.strategy), corpus.group(self.group)
-        anchor, positive, negative = found.anchor, found.positive, found.negative
+        return self.of(corpus, mined(corpus, triplets, self.strategy))
+
+    def of(self, corpus: Corpus, mined: Triplets) -> ExampleIndex:
+        """One example per triplet, and those of labelled pairs."""
+        group = corpus.group(self.group)
+        anchor, positive, negative = mined.anchor, mined.positive, mined.negative
         if self.labelled and corpus.kind != "documents":
             pairs = corpus.pairs["train"]
             apart = pairs.label <= self.different
@@ -133,10 +134,10 @@ class LabelledPairs:
         """
         group = corpus.group(self.group)
         if corpus.kind == "documents":
-            found = mined(corpus, triplets, self.strategy)
-            left = np.concatenate([found.anchor, found.anchor])
-            right = np.concatenate([found.positive, found.negative])
-            same = np.repeat(np.array([True, False]), len(found))
+            mined_triplets = mined(corpus, triplets, self.strategy)
+            left = np.concatenate([mined_triplets.anchor, mined_triplets.anchor])
+            right = np.concatenate([mined_triplets.positive, mined_triplets.negative])
+            same = np.repeat(np.array([True, False]), len(mined_triplets))
         else:
             pairs = corpus.pairs["train"]
             left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
@@ -165,33 +166,10 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
         f"Run `dvc repro mine@{corpus.name}` (neighbours: `python pipelines/mine.py data={corpus.name} "
         "mining=neighbours`), or choose another examples.strategy"
     )
-    found = Triplets.load(mined_file(corpus, triplets, strategy, remedy=remedy))
-    if not len(found):
-        raise ValueError(f"this training needs triplets, and mining found none: {found.card['reason']}")
-    return found
-
-
-def mined_file(corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> Path:
-    """The file that was mined by one strategy.
-
-    Args:
-        corpus: whose train texts it must have been mined from.
-        folder: of the mined files.
-        strategy: how it was mined.
-        remedy: what to do if there is no such file, a sentence without its full stop.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it was mined from another train split.
-    """
-    path = layout.mined_file(folder, strategy)
-    for file in (path, card_file(path)):
-        if not file.exists():
-            there = ", ".join(sorted(p.stem for p in folder.glob("*.parquet"))) or "nothing"
-            raise FileNotFoundError(f"expected what {strategy!r} mined in {file}, got {there} in its folder. {remedy}")
-    if json.loads(card_file(path).read_text(encoding="utf-8")).get("train") != corpus.train_digest():
-        raise ValueError(f"{path} is of another train split of {corpus.name} than the one that is there now. {remedy}")
-    return path
+    mined_triplets = Triplets.of(corpus, triplets, strategy, remedy=remedy)
+    if not len(mined_triplets):
+        raise ValueError(f"this training needs triplets, and mining found none: {mined_triplets.card['reason']}")
+    return mined_triplets
 
 
 def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], code: NDArray[np.int64]) -> Pairs:

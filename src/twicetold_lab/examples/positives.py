@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import Corpus
@@ -80,14 +81,7 @@ class Neighbours:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
         found = mined(corpus, triplets, self.strategy)
-        code = corpus.text_codes()
-        group = components(len(corpus), code[found.anchor], code[found.positive])[code]
-        return ExampleIndex(
-            anchor=found.anchor,
-            positive=found.positive,
-            group=group[found.anchor],
-            positive_group=group[found.positive],
-        )
+        return neighbour_pairs(corpus, found.anchor, found.positive)
 
 
 @dataclass(frozen=True)
@@ -171,6 +165,13 @@ class InverseCloze:
             positive_group=code,
             extra_texts=[*queries, *evidence],
         )
+
+
+def neighbour_pairs(corpus: Corpus, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> ExampleIndex:
+    """Texts and their neighbours as examples; texts that are neighbours of neighbours are of one group."""
+    code = corpus.text_codes()
+    group = components(len(corpus), code[anchor], code[positive])[code]
+    return ExampleIndex(anchor=anchor, positive=positive, group=group[anchor], positive_group=group[positive])
 
 
 def sentences_of(text: str) -> list[str]:

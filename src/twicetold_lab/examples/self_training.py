@@ -13,6 +13,7 @@ Shape letters: N texts of the corpus, X examples, P pseudo-labelled pairs.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,17 @@ from twicetold.conventions import UNDECIDED
 from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.examples.batches import ExampleIndex
-from twicetold_lab.examples.labelled import LabelledPairs, MinedTriplets, mined_file
+from twicetold_lab.examples.labelled import LabelledPairs, MinedTriplets
+from twicetold_lab.examples.positives import neighbour_pairs
+from twicetold_lab.mining.mined_file import Mined
 from twicetold_lab.mining.pseudo_labels import PseudoPairs
 from twicetold_lab.mining.similarities import Similarities
+from twicetold_lab.mining.triplets import Triplets
 from twicetold_lab.mining.vector_neighbours import NearestPairs
 
 HARD_NEGATIVES, PSEUDO_LABELS, SIMILARITIES = "hard_negatives", "pseudo_labels", "similarities"
 VECTOR_NEIGHBOURS = "vector_neighbours"
+M = TypeVar("M", bound=Mined)
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class HardNegatives:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        folder = mined_with_model(corpus, Path(self.mined), HARD_NEGATIVES).parent
-        return MinedTriplets(HARD_NEGATIVES, self.group, self.labelled, self.different).index(corpus, folder)
+        mined = mined_with_model(Triplets, corpus, self.mined, HARD_NEGATIVES)
+        return MinedTriplets(HARD_NEGATIVES, self.group, self.labelled, self.different).of(corpus, mined)
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class PseudoLabels:
         labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied).index(corpus, triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
-        pseudo = PseudoPairs.load(mined_with_model(corpus, Path(self.mined), PSEUDO_LABELS))
+        pseudo = mined_with_model(PseudoPairs, corpus, self.mined, PSEUDO_LABELS)
         same = pseudo.label > UNDECIDED
         kept = same | (not self.duplicates_only)
         anchor = np.concatenate([labelled.anchor, pseudo.left[kept]])
@@ -125,14 +130,16 @@ class TeacherSimilarities:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        found = Similarities.load(mined_with_model(corpus, Path(self.mined), SIMILARITIES))
+        similarities = mined_with_model(Similarities, corpus, self.mined, SIMILARITIES)
         if self.margins:
-            margin = found.of_positive - found.of_negative
-            return ExampleIndex(anchor=found.anchor, positive=found.positive, negative=found.negative, label=margin)
+            margin = similarities.of_positive - similarities.of_negative
+            return ExampleIndex(
+                anchor=similarities.anchor, positive=similarities.positive, negative=similarities.negative, label=margin
+            )
         return ExampleIndex(
-            anchor=np.concatenate([found.anchor, found.anchor]),
-            positive=np.concatenate([found.positive, found.negative]),
-            label=np.concatenate([found.of_positive, found.of_negative]),
+            anchor=np.concatenate([similarities.anchor, similarities.anchor]),
+            positive=np.concatenate([similarities.positive, similarities.negative]),
+            label=np.concatenate([similarities.of_positive, similarities.of_negative]),
         )
 
 
@@ -153,19 +160,12 @@ class VectorNeighbours:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        found = NearestPairs.load(mined_with_model(corpus, Path(self.mined), VECTOR_NEIGHBOURS))
-        code = corpus.text_codes()
-        group = components(len(corpus), code[found.anchor], code[found.positive])[code]
-        return ExampleIndex(
-            anchor=found.anchor,
-            positive=found.positive,
-            group=group[found.anchor],
-            positive_group=group[found.positive],
-        )
+        pairs = mined_with_model(NearestPairs, corpus, self.mined, VECTOR_NEIGHBOURS)
+        return neighbour_pairs(corpus, pairs.anchor, pairs.positive)
 
 
-def mined_with_model(corpus: Corpus, folder: Path, strategy: str) -> Path:
-    """The file that the stage `mine_with_model` wrote by one strategy.
+def mined_with_model(kind: type[M], corpus: Corpus, folder: str, strategy: str) -> M:
+    """The output of the stage `mine_with_model` for one strategy.
 
     Raises:
         FileNotFoundError: if it did not.
@@ -173,7 +173,7 @@ def mined_with_model(corpus: Corpus, folder: Path, strategy: str) -> Path:
     """
     command = f"python pipelines/mine_with_model.py data={corpus.name} mining={strategy} teacher=<family>"
     remedy = f"Run `{command}`, with the teacher and seed of this training, or name a folder by examples.mined=<folder>"
-    return mined_file(corpus, folder, strategy, remedy=remedy)
+    return kind.of(corpus, Path(folder), strategy, remedy=remedy)
 
 
 def _joined(group: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:

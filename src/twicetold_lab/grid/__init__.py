@@ -1,1 +1,1 @@
-"""What the scripts of `pipelines/` share; the only code besides them that knows Hydra and DVC."""
+"""Code shared by the scripts of `pipelines/`; the only code besides them that knows Hydra and DVC."""

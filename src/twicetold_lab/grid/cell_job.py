@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import requires
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +21,7 @@ from omegaconf import DictConfig
 
 from twicetold import layout
 from twicetold.files import write_text
+from twicetold_lab.runs.environment import versions
 
 PLAN, RESULT, LOG = "plan.json", "result.json", "log.txt"  # in multirun/fan_out; the last two for each cell
 UNTRACKED = (layout.OBSERVED, layout.MODEL_CARD)  # what a cell writes and DVC does not restore
@@ -28,7 +29,7 @@ UNTRACKED = (layout.OBSERVED, layout.MODEL_CARD)  # what a cell writes and DVC d
 
 @dataclass(frozen=True)
 class Plan:
-    """What the jobs of a call have in common.
+    """Settings shared by the jobs of a call.
 
     Args:
         home: the project's folder.
@@ -120,8 +121,8 @@ def push(clone: Path) -> None:
 
 def reason(log: Path) -> str:
     """The first error in what a job printed: that of the stage, or of DVC if the stage said none."""
-    found = re.search(r"^(?:error|ERROR|fatal): (.*)", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    return found[1] if found else ""
+    error = re.search(r"^(?:error|ERROR|fatal): (.*)", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return error[1] if error else ""
 
 
 OF_TRAINING = {"torch", "train", "transformers", "static"}
@@ -129,23 +130,20 @@ OF_TRAINING = {"torch", "train", "transformers", "static"}
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python and of what trainings depend on directly; CPU and CUDA builds count as one."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    """Versions of Python and of the direct dependencies of trainings; CPU and CUDA builds count as one."""
+    names = set()
     for one in requires("twicetold") or []:
-        name, extra = re.split(r"[^\w.-]", one, maxsplit=1)[0], re.search(r'extra == "(\w+)"', one)
-        if name == "twicetold" or (extra is not None and extra[1] not in OF_TRAINING):
-            continue
-        try:
-            found[name] = version(name).partition("+")[0]
-        except PackageNotFoundError:
-            found[name] = "none"
-    return found
+        extra = re.search(r'extra == "(\w+)"', one)
+        if extra is None or extra[1] in OF_TRAINING:
+            names.add(re.split(r"[^\w.-]", one, maxsplit=1)[0])
+    installed = versions(sorted(names - {"twicetold"}))
+    return {"machine": platform.machine(), **{name: each.partition("+")[0] for name, each in installed.items()}}
 
 
-def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """What differs, in words."""
+def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
+    """Differing versions, in words."""
     return [
-        f"{name} {found.get(name, 'none')} (expected {wanted})"
+        f"{name} {actual.get(name, 'none')} (expected {wanted})"
         for name, wanted in expected.items()
-        if found.get(name) != wanted
+        if actual.get(name) != wanted
     ]

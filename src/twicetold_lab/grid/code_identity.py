@@ -34,14 +34,14 @@ OBSERVERS = (
     "twicetold.labels",
     "twicetold_lab.export",
     "twicetold.commands",
-    "twicetold_lab.grid.by_hand",
+    "twicetold_lab.grid.standalone",
     "twicetold_lab.grid.code_identity",
     "twicetold_lab.grid.jobs",
     "twicetold_lab.grid.multirun",
     "twicetold_lab.grid.settings",
     "twicetold_lab.grid.study",
     "twicetold_lab.grid.trials",
-    "twicetold_lab.grid.watching",
+    "twicetold_lab.grid.observation",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
 settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""
@@ -141,12 +141,12 @@ def modules_of(name: str) -> tuple[str, ...]:
 @cache
 def data_of(folder: str) -> dict[str, tuple[str, ...]]:
     """Name in a folder of modules -> its data files: itself, or all files of a folder that holds no module."""
-    found = {}
+    files_by_name = {}
     for path in (HOME / folder).iterdir():
         files = [file for file in (path, *path.rglob("*")) if file.is_file()]
         if not any(file.suffix in (".py", ".pyc") for file in files):
-            found[path.name] = tuple(str(file.relative_to(HOME)) for file in files)
-    return found
+            files_by_name[path.name] = tuple(str(file.relative_to(HOME)) for file in files)
+    return files_by_name
 
 
 @cache
@@ -160,7 +160,7 @@ def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
     except (OSError, SyntaxError) as error:
         raise ValueError(f"cannot read the imports of {file}: {error}") from error
     modules = [file for name in names for file in modules_of(name)]
-    data = [found for name, files in data_of(str(Path(file).parent)).items() if name in strings for found in files]
+    data = [path for name, files in data_of(str(Path(file).parent)).items() if name in strings for path in files]
     return outline, (*modules, *data)
 
 

@@ -1,4 +1,4 @@
-"""What goes before the jobs of a fan-out, and what is told of them: which cells run, and what they need at home."""
+"""Steps before the jobs of a fan-out, and their progress: which cells run, and what they need at home."""
 
 import json
 import logging
@@ -15,6 +15,7 @@ import yaml
 from dvc.config import Config
 from dvc.lock import LockError
 from dvc.repo import Repo
+from networkx import descendants, topological_sort
 from omegaconf import DictConfig
 
 from twicetold.printable import print
@@ -22,7 +23,7 @@ from twicetold_lab.grid.cell_job import LOG, RESULT
 from twicetold_lab.tracking.repository import IN_GIT
 from twicetold_lab.tracking.store import SQLITE, Settings, address
 
-ON_THIS_MACHINE = ("BasicLauncher", "JoblibLauncher", "LocalLauncher", "ProcessesLauncher")
+ON_THIS_MACHINE = ("BasicLauncher", "LocalLauncher", "ProcessesLauncher")
 
 
 def committed() -> str:
@@ -71,18 +72,16 @@ def chosen(
     if unknown := set(named or []) - set(cells):
         raise ValueError(f"params.yaml has no cell {', '.join(sorted(unknown))}; it has {', '.join(sorted(cells))}")
     wanted = [cell for cell in cells if f"evaluate@{cell}" in stale and (named is None or cell in named)]
-    needed = {cell: _trainings(cell, before) & stale for cell in wanted}
+    needed = {
+        cell: {stage for stage in before[f"evaluate@{cell}"] & stale if stage.startswith("train@")} - {f"train@{cell}"}
+        for cell in wanted
+    }
     return [cell for cell in wanted if not needed[cell]], {cell: needed[cell] for cell in wanted if needed[cell]}
-
-
-def _trainings(cell: str, before: Mapping[str, set[str]]) -> set[str]:
-    """The trainings of other cells that a cell needs."""
-    return {s for s in all_before([f"evaluate@{cell}"], before) if s.startswith("train@")} - {f"train@{cell}"}
 
 
 def make_what_cells_need(cells: Sequence[str], before: Mapping[str, set[str]], stale: set[str], *, push: bool) -> None:
     """Run the stages here that all jobs wait for; with `push`, also push what they made to DVC's remote."""
-    needed = all_before([f"evaluate@{cell}" for cell in cells], before)
+    needed = {stage for cell in cells for stage in before[f"evaluate@{cell}"]}
     needed -= {f"{stage}@{cell}" for stage in ("train", "evaluate") for cell in cells}
     if made_here := sorted(needed & stale):
         at_home("dvc", "repro", *made_here)
@@ -96,26 +95,22 @@ def stores(cells: Iterable[str], cfg: DictConfig) -> dict[str, str]:
     Raises:
         ValueError: if it is a SQLite file and jobs may run on other machines.
     """
-    found = {}
+    addresses = {}
     for cell in cells:
         rendered = Path(cfg.paths.rendered, "train", f"{cell}.yaml").read_text(encoding="utf-8")
         settings = Settings(**yaml.safe_load(rendered)["tracking"], root=Path.cwd(), origin="dvc")
         if settings.enabled:
-            found[cell] = absolute(address(settings))
-    launcher = cfg.hydra.launcher
-    here = launcher._target_.endswith(ON_THIS_MACHINE) or launcher.get("init", {}).get("address") == "local"
-    if not here and (files := {store for store in found.values() if store.startswith(SQLITE)}):
+            store = address(settings)
+            path = store.removeprefix(SQLITE)
+            addresses[cell] = store if path == store else f"{SQLITE}{Path(path).resolve()}"
+    here = cfg.hydra.launcher._target_.endswith(ON_THIS_MACHINE)
+    if not here and (files := {store for store in addresses.values() if store.startswith(SQLITE)}):
         raise ValueError(
             f"several machines cannot write one SQLite file ({', '.join(sorted(files))}): set MLFLOW_TRACKING_URI to a "
             "server (docs/guides/many-machines.md#tracking), or switch tracking off in params.yaml: overrides: "
             "[tracking.enabled=false]"
         )
-    return found
-
-
-def absolute(store: str) -> str:
-    """The address of a store without a relative path."""
-    return f"{SQLITE}{Path(store.removeprefix(SQLITE)).resolve()}" if store.startswith(SQLITE) else store
+    return addresses
 
 
 @contextmanager
@@ -226,42 +221,17 @@ def do_without_git() -> bool:
 
 
 def graph() -> tuple[dict[str, set[str]], set[str]]:
-    """Every stage after those that it waits for, with these; and those that are stale, by what DVC says of each.
+    """Every stage, with all that it waits for, directly or not; and those that are stale, by what DVC says of each.
 
     A stage that always runs counts as current: whoever asks has just run `compose`, and its output says what changed.
     """
     before: dict[str, set[str]] = {}
     stale: set[str] = set()
     with repository() as repo, repo.lock:
-        waiting = {stage: list(repo.index.graph.successors(stage)) for stage in repo.index.graph}
-        for stage in _in_order(waiting):
-            before[stage.addressing] = {other.addressing for other in waiting[stage]}
-            if before[stage.addressing] & stale or (not stage.always_changed and stage.changed()):
-                stale.add(stage.addressing)
+        waits = repo.index.graph  # an edge leads to what a stage waits for
+        for stage in reversed(list(topological_sort(waits))):
+            name = stage.addressing
+            before[name] = {other.addressing for other in descendants(waits, stage)}
+            if before[name] & stale or (not stage.always_changed and stage.changed()):
+                stale.add(name)
     return before, stale
-
-
-def all_before(stages: Iterable[str], before: Mapping[str, set[str]]) -> set[str]:
-    """The stages that some stages wait for, directly or not."""
-    found: set[str] = set()
-    todo = [*stages]
-    while todo:
-        new = before[todo.pop()] - found
-        found |= new
-        todo += new
-    return found
-
-
-def _in_order(waiting: Mapping[Any, list[Any]]) -> Iterator[Any]:
-    """Every key after those it waits for."""
-    seen: set[Any] = set()
-
-    def visit(key: Any) -> Iterator[Any]:
-        if key not in seen:
-            seen.add(key)
-            for before in waiting[key]:
-                yield from visit(before)
-            yield key
-
-    for key in waiting:
-        yield from visit(key)

@@ -1,10 +1,8 @@
-"""Whether dvc.lock is of what the checkout would run now: stages whose settings or code are others than it records.
+"""Staleness of dvc.lock: stages whose settings or code differ from those that it records.
 
 Read from files in Git alone, without the data and without DVC, which would also compare files.
 """
 
-import hashlib
-import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,15 +16,6 @@ import yaml
 RENDERED = "${paths.rendered}/"  # in dvc.yaml, before a file that compose writes
 ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C takes a tenth of the time
-
-
-def stale_stages(root: Path) -> set[str]:
-    """The stages of a checkout's grid that `dvc repro` would run for their settings or code.
-
-    Raises:
-        ValueError: if the grid cannot be composed.
-    """
-    return set(changed_keys(root))
 
 
 def changed_keys(root: Path) -> dict[str, set[str]]:
@@ -55,20 +44,9 @@ def rendered(root: Path) -> Iterator[Path]:
 
 
 def locked_stages(root: Path) -> dict[str, Any]:
-    """What a checkout's dvc.lock has, by stage."""
+    """The entries of a checkout's dvc.lock, by stage."""
     stages: dict[str, Any] = _read(root / "dvc.lock")["stages"]
     return stages
-
-
-def digest_in_dvc(folder: Path) -> str:
-    """The digest that DVC records of a folder, made of the digests and the names of its files."""
-    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-    entries = [
-        {"md5": hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest(), "relpath": name}
-        for name, file in sorted(files.items(), key=lambda entry: tuple(entry[0].split("/")))
-    ]
-    listed = json.dumps(entries, sort_keys=True).encode()
-    return f"{hashlib.md5(listed, usedforsecurity=False).hexdigest()}.dir"
 
 
 def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> dict[str, set[str]]:

@@ -1,4 +1,4 @@
-"""What a multirun does before its jobs and after them, as a callback of Hydra.
+"""Steps before and after the jobs of a multirun, as a callback of Hydra.
 
 Before: every job is composed and its choices checked, data is prepared once, and the parent run in MLflow is made.
 After: the ranking is printed, and the parent run gets it.
@@ -16,17 +16,16 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold.errors import readable_errors
 from twicetold.files import only_process
 from twicetold.printable import print
 from twicetold_lab import tracking
-from twicetold_lab.grid.by_hand import prepare_data, reads_triplets
 from twicetold_lab.grid.jobs import code_of
-from twicetold_lab.grid.recipe import parts_of
-from twicetold_lab.grid.settings import check_used, check_whole, is_trained, readable_refusals, without_hydra
+from twicetold_lab.grid.recipe import composed, parts_of
+from twicetold_lab.grid.settings import check_used, check_whole, is_trained, readable_refusals
+from twicetold_lab.grid.standalone import prepare_data, reads_triplets
 from twicetold_lab.grid.study import (
     CODE,
     METRIC,
@@ -87,7 +86,7 @@ class Multirun(Callback):
 
 
 def begin(config: DictConfig) -> None:
-    """What comes before the first job.
+    """Prepare a sweep before its first job.
 
     Raises:
         ValueError: if the choices of a job make no sense.
@@ -134,8 +133,8 @@ def begin(config: DictConfig) -> None:
         open_search(sweep, configs[0])
         return
     forget_others(sweep, configs)
-    if there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
-        print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
+    if finished_jobs := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
+        print(f"{folder}: {finished_jobs} of {len(jobs)} jobs are there and will not be repeated")
 
 
 def end_lost(sweep: Sweep, config: DictConfig) -> None:
@@ -149,7 +148,7 @@ def _settings(cfg: DictConfig) -> tracking.Settings:
 
 
 def end(sweep: Sweep, *, trials: int | None = None) -> None:
-    """What comes after the last job.
+    """Report a sweep after its last job.
 
     Args:
         sweep: that has ended.
@@ -161,14 +160,12 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
     study = read_study(sweep)
     text = ranking(sweep, study)
     print(text, flush=True)
-    loader = GlobalHydra.instance().config_loader()
     for data, parent in sweep.parents.items():
         done = [trial for trial in finished(study) if trial.params.get("data", data) == data]
         if not done:
             continue
-        choices = [*sweep.overrides, *overrides_of(done[0].params)]
-        best = loader.load_configuration("train", choices, RunMode.RUN)
-        config_of_best = OmegaConf.to_yaml(without_hydra(best), resolve=True)
+        best = composed([*sweep.overrides, *overrides_of(done[0].params)])
+        config_of_best = OmegaConf.to_yaml(best, resolve=True)
         settings = _settings(best)
         tracking.describe_sweep(
             settings,
@@ -184,8 +181,8 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             print(f"its runs, with `make ui`: {page}", flush=True)
     if not finished(study):
         raise ValueError("no training of the sweep has a value")
-    if trials is not None and (there := len(ended(study))) < trials:
-        raise ValueError(f"{there} of {trials} trials are there, as workers were lost; the same command goes on")
+    if trials is not None and (ended_trials := len(ended(study))) < trials:
+        raise ValueError(f"{ended_trials} of {trials} trials are there, as workers were lost; the same command goes on")
 
 
 @contextmanager

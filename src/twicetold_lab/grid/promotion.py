@@ -22,11 +22,10 @@ from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of, read_res
 if TYPE_CHECKING:
     import optuna
 
-PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 BUDGET = ("trainer.epochs", "trainer.patience")
-"""How long a training may take; values are compared at the same budget only."""
+"""Settings of the length of a training; values are compared at the same budget only."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Candidate:
 
 
 def promote(
-    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], told: str, settings: Mapping[str, str]
+    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], counts: str, settings: Mapping[str, str]
 ) -> None:
     """Show the best trials of a dataset, and write the best as its tuned values.
 
@@ -97,43 +96,43 @@ def promote(
         print("what conf/ has now is the best: nothing is written")
         return
     origin = [
-        f"Promoted from a sweep ({sweep.folder.name}; {told}) over {', '.join(sweep.varies)}",
+        f"Promoted from a sweep ({sweep.folder.name}; {counts}) over {', '.join(sweep.varies)}",
         f"on validation of {data}, {date.today()}. {metric} {best.mean:.4f}{_of_seeds(best, ', mean of {} seeds')}.",
         *compared,
     ]
-    file = write_leaf(best.overrides, origin, how=f"searched, {told}")
+    file = write_leaf(best.overrides, origin, how=f"searched, {counts}")
     print(f"wrote {file.relative_to(CONF.parent)}; review it with `git diff {file.relative_to(CONF.parent)}`")
 
 
 def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[str, list["optuna.trial.FrozenTrial"]]:
     """The trials of each dataset, the best first."""
-    found: dict[str, list[Any]] = {}
+    trials_by_data: dict[str, list[Any]] = {}
     for trial in trials:
-        found.setdefault(_choice([*sweep.overrides, *overrides_of(trial.params)], "data"), []).append(trial)
-    return found
+        trials_by_data.setdefault(_choice([*sweep.overrides, *overrides_of(trial.params)], "data"), []).append(trial)
+    return trials_by_data
 
 
 def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_of: int) -> list[Candidate]:
-    """What was tried, the best first; trials that differ in the seed alone are one candidate.
+    """Candidates, the best first; trials that differ in the seed alone are one candidate.
 
     Numbers of a search are rounded to three digits, as they will be written.
     """
-    found: dict[str, Candidate] = {}
+    by_label: dict[str, Candidate] = {}
     for trial in trials:
         params = {key: _rounded(value) for key, value in trial.params.items() if key != "seed"}
         label = sweep.name(params)
         own = [o for o in sweep.overrides if not o.startswith("seed=")]
-        known = found.setdefault(label, Candidate([*own, *overrides_of(params)], label))
+        known = by_label.setdefault(label, Candidate([*own, *overrides_of(params)], label))
         seed = f"{trial.params.get('seed', len(known.values))}"
         values = {**known.values, seed: float(trial.value or 0.0)}
         code = known.code | {trial.user_attrs.get(CODE)}
-        found[label] = replace(known, values=dict(sorted(values.items())), code=code)
-    ranked = sorted(found.values(), key=lambda each: -each.mean)
+        by_label[label] = replace(known, values=dict(sorted(values.items())), code=code)
+    ranked = sorted(by_label.values(), key=lambda each: -each.mean)
     return [replace(each, now=_is_now(each)) for each in ranked[:best_of]] + ranked[best_of:]
 
 
 def difference(one: Candidate, other: Candidate) -> str:
-    """How far apart two candidates are, and whether seeds could explain it (paired t-test over the seeds of both)."""
+    """Difference of two candidates, with a paired t-test over the seeds of both."""
     gap = f"{one.mean - other.mean:+.4f}"
     both = [seed for seed in one.values if seed in other.values]
     if len(both) < 2:
@@ -189,18 +188,18 @@ def _budget(candidate: Candidate) -> list[str]:
 def _other_budget(best: Candidate) -> str:
     """The budget of the best where it is another one than conf/ has, `trainer.epochs=1 (conf/ has 200)`; or nothing."""
     then, now = composed(list(best.overrides)), _now(best.overrides)
-    found = {key: (OmegaConf.select(then, key), OmegaConf.select(now, key)) for key in BUDGET}
-    return " and ".join(f"{key}={own} (conf/ has {other})" for key, (own, other) in found.items() if own != other)
+    budgets = {key: (OmegaConf.select(then, key), OmegaConf.select(now, key)) for key in BUDGET}
+    return " and ".join(f"{key}={own} (conf/ has {other})" for key, (own, other) in budgets.items() if own != other)
 
 
 def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Candidate]:
     """The same with values of seeds that no sweep begins with; each candidate is a grid over its seeds."""
     tried = [f"{seed}" for seed in range(101, 101 + seeds)]
-    found = []
+    retrained = []
     for each in chosen:
         arguments = [*each.overrides, f"seed={','.join(tried)}"]
         print(f"training with {seeds} seeds: {each.label}", flush=True)
-        script = str(PIPELINES / "sweep.py")
+        script = str(CONF.with_name("pipelines") / "sweep.py")
         ended = subprocess.run(
             [sys.executable, script, *arguments, f"workers={workers}"], capture_output=True, text=True, check=False
         )
@@ -209,8 +208,8 @@ def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Can
         values = {seed: float(result["value"]) for seed, result in results.items() if "value" in result}
         if ended.returncode or len(values) < seeds:
             raise ValueError(f"a training in {folder} failed:\n{(ended.stdout + ended.stderr)[-2000:]}")
-        found.append(replace(each, values=values))
-    return found
+        retrained.append(replace(each, values=values))
+    return retrained
 
 
 def _keys(overrides: Sequence[str]) -> list[str]:

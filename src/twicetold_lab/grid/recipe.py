@@ -62,7 +62,7 @@ def parts_of(cfg: DictConfig) -> Parts:
 
 
 def _descend(*args: Any, **kwargs: Any) -> Fitted:
-    """What trains, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
+    """Gradient descent, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
     trained: Fitted = get_object(DESCENT)(*args, **kwargs)
     return trained
 
@@ -78,7 +78,7 @@ def schedule_of(cfg: DictConfig) -> Schedule:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
-    """Where to compute.
+    """The device and the workers of a training.
 
     Raises:
         ValueError: for what this machine does not have.
@@ -105,11 +105,11 @@ def params_of(cfg: DictConfig, who: Identity, named: Iterable[str] = ()) -> dict
     if "members" in who.learning:
         return {name: who.learning[name] for name in ("members", "seed")}
     hydra = HydraConfig.get()
-    told = [override.lstrip("+~").partition("=")[0].partition("@")[0] for override in hydra.overrides.task]
+    overridden = [override.lstrip("+~").partition("=")[0].partition("@")[0] for override in hydra.overrides.task]
     family = hydra.runtime.choices.get("model") or cfg.get("family")  # the latter in what compose.py rendered
     data = hydra.runtime.choices.get("data") or cfg.data.name
     defaults = _defaults(f"data={data}", f"model={family}") if family else {}
-    return parameters_to_show(who.learning, defaults, [*told, *named])
+    return parameters_to_show(who.learning, defaults, [*overridden, *named])
 
 
 def _defaults(*choices: str) -> dict[str, Any]:
@@ -121,13 +121,8 @@ def _defaults(*choices: str) -> dict[str, Any]:
 
 
 def composed(overrides: list[str]) -> DictConfig:
-    """The configuration of a training with other overrides, within a program of Hydra."""
-    running = GlobalHydra.instance().hydra  # this program's own, beside which no other may be
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_dir(f"{CONF}", version_base="1.3"):
-            return compose("train", overrides)
-    finally:
-        GlobalHydra.instance().clear()
-        if running is not None:
-            GlobalHydra.instance().initialize(running)
+    """The configuration of a training with other overrides, also within a program of Hydra."""
+    if GlobalHydra.instance().is_initialized():
+        return compose("train", overrides)
+    with initialize_config_dir(f"{CONF}", version_base="1.3"):
+        return compose("train", overrides)

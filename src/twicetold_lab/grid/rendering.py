@@ -1,4 +1,4 @@
-"""What each row of params.yaml is composed from, and its config as a file. Imports neither torch nor the library.
+"""Composition of each row of params.yaml, and its config as a file. Imports neither torch nor the library.
 
 `compose` gives what `hydra.compose` gives, in less time. For each config, Hydra parses every file anew, and composes
 its own settings as well, which are as many files as ours and are then dropped. Here each file is parsed once, and
@@ -163,7 +163,7 @@ class _ParsedOnce(FileConfigSource):  # type: ignore[misc]
 
 @cache
 def _parsed(text: str) -> tuple[Any, dict[str, str | None]]:
-    """What a file says, without choices of Hydra's own settings, and its header."""
+    """Content of a file, without choices of Hydra's own settings, and its header."""
     content = yaml.load(text, Loader=get_yaml_loader()) or {}
     if isinstance(content, dict) and "defaults" in content:
         content["defaults"] = [entry for entry in content["defaults"] if not _is_hydras(entry)]

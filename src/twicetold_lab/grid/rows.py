@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.trained.provenance import pretrained_files
-from twicetold_lab.grid.settings import APPENDED, CONF, check_added, check_used, no_such, part_of
+from twicetold_lab.grid.settings import APPENDED, CONF, check_added, check_used, choices, no_such, part_of
 
 Config = Mapping[str, Any]
 SECTIONS = {
@@ -26,10 +26,10 @@ SECTIONS = {
     "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
     "topics": ("<data>-<name>-<seed>", ("data", "seed"), ("mined", "pretrained")),
 }
-"""What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
+"""Sections of params.yaml: the pattern of a row's name, its required keys, and its optional keys."""
 OF_ALL = ("profile", "overrides")
-"""What params.yaml says of all rows."""
-SAID_ELSEWHERE = {
+"""Keys of params.yaml that hold for all rows."""
+SET_BY_ROW = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
     "seed": "`seed` is a key of the row",
@@ -39,7 +39,7 @@ SAID_ELSEWHERE = {
     "origin": "dvc.yaml says it",
     "hydra": "dvc.yaml says how stages run",
 }
-"""What no override may set, and what says it instead."""
+"""Parts that no override may set, and what sets them instead."""
 OF_DATA = ("data.", "data@")
 """Beginnings of overrides that may stand for all rows, since the data stages get them as well."""
 MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
@@ -124,25 +124,20 @@ def _check_pretrained(names: Any) -> None:
     """Check the list of pretrained files to fetch."""
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError(f"params.yaml: pretrained must be a list of names in conf/pretrained/; got {names!r}")
-    if unknown := [name for name in names if name not in _published()]:
-        raise ValueError(f"params.yaml: {no_such(f'pretrained: {unknown[0]}', unknown[0], _published())}")
-
-
-def _published() -> list[str]:
-    """Names of pretrained files that can be fetched."""
-    return sorted(path.stem for path in (CONF / "pretrained").glob("*.yaml"))
+    if unknown := [name for name in names if name not in choices("pretrained")]:
+        raise ValueError(f"params.yaml: {no_such(f'pretrained: {unknown[0]}', unknown[0], choices('pretrained'))}")
 
 
 def _check_pretrained_of(where: str, row: Config, config: Config) -> None:
     """Check that pretrained files are read where DVC sees when they change."""
-    said = Path(row["pretrained"])
-    unseen = [file for file in pretrained_files(config) if not Path(file).is_relative_to(said)]
+    declared = Path(row["pretrained"])
+    unseen = [file for file in pretrained_files(config) if not Path(file).is_relative_to(declared)]
     if unseen:
         below = Path(config["paths"]["pretrained"])
         file = Path(unseen[0])
         folder = below / file.relative_to(below).parts[0] if file.is_relative_to(below) else file
         raise ValueError(
-            f"{where}: it reads {file}, and its row says `pretrained: {said}`, which is what DVC depends on: set "
+            f"{where}: it reads {file}, and its row says `pretrained: {declared}`, which is what DVC depends on: set "
             f"`pretrained: {folder}`. What is not in conf/pretrained/ must be in {config['paths']['own']}/"
         )
 
@@ -166,7 +161,7 @@ def _check_row(section: str, key: str, row: Any, grid: Config) -> None:
         raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
     _check_keys(where, row, needed, optional)
     _check_choices(where, row)
-    if (files := Path(f"{row.get('pretrained', '')}").name) in set(_published()) - set(grid["pretrained"]):
+    if (files := Path(f"{row.get('pretrained', '')}").name) in set(choices("pretrained")) - set(grid["pretrained"]):
         raise ValueError(
             f"{where}: {row['pretrained']} is no output of a stage: add {files} to `pretrained:` of params.yaml"
         )
@@ -193,9 +188,11 @@ def _check_others(key: str, row: Config, grid: Config) -> None:
     """Check that a row of `elsewhere` is a cell or an ensemble, and names other datasets of the grid."""
     where, others = f"params.yaml: elsewhere: {key}", row["others"]
     _check_trained(where, key, grid)
-    there = [name for name in grid["data"] if name != row["data"]]
-    if not isinstance(others, list) or not OTHERS[0] <= len(others) <= OTHERS[1] or not {*others} <= {*there}:
-        raise ValueError(f"{where}: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {there}; got {others!r}")
+    other_data = [name for name in grid["data"] if name != row["data"]]
+    if not isinstance(others, list) or not OTHERS[0] <= len(others) <= OTHERS[1] or not {*others} <= {*other_data}:
+        raise ValueError(
+            f"{where}: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {other_data}; got {others!r}"
+        )
 
 
 def _check_trained(where: str, key: str, grid: Config) -> None:
@@ -205,11 +202,11 @@ def _check_trained(where: str, key: str, grid: Config) -> None:
 
 
 def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:
-    there = [*needed, *optional]
-    if unknown := [name for name in row if name not in there]:
-        raise ValueError(f"{where}: {no_such(f'key {unknown[0]!r}', f'{unknown[0]}', there)}")
+    expected = [*needed, *optional]
+    if unknown := [name for name in row if name not in expected]:
+        raise ValueError(f"{where}: {no_such(f'key {unknown[0]!r}', f'{unknown[0]}', expected)}")
     if missing := [name for name in needed if name not in row]:
-        raise ValueError(f"{where} has no {' and no '.join(missing)}. Expected keys: {', '.join(there)}")
+        raise ValueError(f"{where} has no {' and no '.join(missing)}. Expected keys: {', '.join(expected)}")
 
 
 def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
@@ -219,35 +216,33 @@ def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
     )
     if type(seed) is not int:
         raise ValueError(f"{where}: seed must be a whole number; got {seed!r}")
-    profiles = sorted(path.stem for path in (CONF / "profile").glob("*.yaml"))
-    if profile not in ("", *profiles):
-        raise ValueError(f"{where}: {no_such(f'profile: {profile}', f'{profile}', profiles)}")
+    if profile not in ("", *choices("profile")):
+        raise ValueError(f"{where}: {no_such(f'profile: {profile}', f'{profile}', choices('profile'))}")
     if not (isinstance(overrides, list) and all(isinstance(override, str) for override in overrides)):
         raise ValueError(f"{where}: overrides must be a list such as [optimizer.lr=0.01]; got {overrides!r}")
     for override in overrides:
         if part_of(override) == APPENDED:
             _check_experiment(where, override)
-        elsewhere = SAID_ELSEWHERE.get(part_of(override))
-        if elsewhere and not (of_all and override.lstrip("+~").startswith(OF_DATA)):
-            raise ValueError(f"{where}: overrides must not set {override}: {elsewhere}")
+        owner = SET_BY_ROW.get(part_of(override))
+        if owner and not (of_all and override.lstrip("+~").startswith(OF_DATA)):
+            raise ValueError(f"{where}: overrides must not set {override}: {owner}")
 
 
 def _check_experiment(where: str, override: str) -> None:
     """Check that an experiment chooses neither data nor model, which are keys of the row."""
     name = override.partition("=")[2]
-    there = {path.stem: path for path in (CONF / APPENDED).glob("*.yaml")}
-    if name not in there:
-        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, sorted(there))}")
-    if found := re.search(r"override /(data|model):", there[name].read_text(encoding="utf-8")):
+    if name not in choices(APPENDED):
+        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, choices(APPENDED))}")
+    if choice := re.search(r"override /(data|model):", (CONF / APPENDED / f"{name}.yaml").read_text(encoding="utf-8")):
         raise ValueError(
-            f"{where}: {override} chooses {found[1]}, which is a key of the row: choose another experiment"
+            f"{where}: {override} chooses {choice[1]}, which is a key of the row: choose another experiment"
         )
 
 
 def _is_named(key: str, name: str, row: Config) -> bool:
-    """Whether a row is named after what it says; what it does not say is free."""
-    said = re.sub(r"<(\w+)>", lambda part: re.escape(f"{row[part[1]]}") if part[1] in row else ".+", name)
-    return re.fullmatch(said, key) is not None
+    """Check that a row is named after its own keys; keys that it lacks are free."""
+    pattern = re.sub(r"<(\w+)>", lambda part: re.escape(f"{row[part[1]]}") if part[1] in row else ".+", name)
+    return re.fullmatch(pattern, key) is not None
 
 
 def _differences(one: Any, other: Any, key: str) -> Iterator[str]:

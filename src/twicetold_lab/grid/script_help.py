@@ -1,4 +1,4 @@
-"""What a script of `pipelines/` answers to `--help`: its docstring, and the choices of its config.
+"""Answer of a script of `pipelines/` to `--help`: its docstring, and the choices of its config.
 
 The choices are read from the names of files in `conf/`, without Hydra: a script with `--help` imports nothing large.
 """
@@ -25,10 +25,10 @@ def help_of(script: Path, description: str) -> str:
         description: its docstring: a sentence, usage, examples.
     """
     text = description.strip()
-    if (found := PRIMARY.search(script.read_text(encoding="utf-8"))) is None:
+    if (primary := PRIMARY.search(script.read_text(encoding="utf-8"))) is None:
         return text
     conf = script.parents[1] / "conf"
-    groups = sorted(dict.fromkeys(_groups(conf, found[1])), key=lambda group: group not in FIRST)
+    groups = sorted(dict.fromkeys(_groups(conf, primary[1])), key=lambda group: group not in FIRST)
     lines = [f"  {group}={_options(conf / group)}" for group in groups]
     if "model" in groups:
         lines.append(f"  +{APPENDED}={_options(conf / APPENDED)}")
@@ -41,8 +41,8 @@ def _groups(conf: Path, config: str) -> Iterator[str]:
     entries = content.get("defaults", [])
     chosen = [entry for entry in entries if isinstance(entry, dict)]
     for entry in sorted(chosen, key=lambda entry: "???" not in entry.values()):
-        if (found := GROUP.fullmatch(next(iter(entry)))) and (conf / found[1]).is_dir():
-            yield found[1]
+        if (group := GROUP.fullmatch(next(iter(entry)))) and (conf / group[1]).is_dir():
+            yield group[1]
     for entry in entries:
         if isinstance(entry, str) and entry != "_self_":
             yield from _groups(conf, entry)

@@ -1,6 +1,6 @@
 """Settings that make no sense, refused in a line or two: unknown keys and choices, values of a wrong type.
 
-What a part accepts is said once, by the annotations of what its `_target_` builds.
+The settings of a part are declared once, by the annotations of what its `_target_` builds.
 """
 
 import difflib
@@ -43,6 +43,11 @@ APPENDED = "experiment"
 """The group that no primary config has: a command adds one of its recipes of choices, `+experiment=static_ema`."""
 
 
+def choices(group: str) -> list[str]:
+    """Names of the files of a group of conf/."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
 def without_hydra(cfg: DictConfig) -> DictConfig:
     """The settings without Hydra's own, which are not all there before a job of a sweep begins."""
     return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
@@ -78,7 +83,7 @@ def readable_refusals() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str | None:
-    """What is wrong, if a key or a choice does not exist; None for other errors."""
+    """The message for a key or a choice that does not exist; None for other errors."""
     if isinstance(error, MissingConfigException) and error.options:
         group, _, choice = (error.missing_cfg_file or "").rpartition("/")
         return no_such(f"{group}={choice}", choice, error.options, before=f"{'+' * (group == APPENDED)}{group}=")
@@ -123,9 +128,9 @@ def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
         accepted = _accepted(get_object(part["_target_"]))
         for name, value in _settings(part):
             if not accepted.any_name and name not in accepted.names:
-                there = [name for name in part if not name.startswith("_") and name in accepted.names]
+                named = [name for name in part if not name.startswith("_") and name in accepted.names]
                 raise ValueError(
-                    f"{no_such(f'{key}.{name}', name, there, before=f'{key}.')} ({part['_target_']} reads them). "
+                    f"{no_such(f'{key}.{name}', name, named, before=f'{key}.')} ({part['_target_']} reads them). "
                     f"{name} may come from the recipe, whose values are for its own {key}, or from conf/tuned/: then "
                     "add tuned=none"
                 )
@@ -184,18 +189,18 @@ def _check_read(node: Any, key: str) -> None:
             return
         if name not in node:
             before = "".join(f"{above}." for above in names[:depth])
-            there = [f"{other}" for other in node if not f"{other}".startswith("_")]
-            raise ValueError(f"{no_such(before + name, name, there, before=before)}. Nothing would read +{key}")
+            known = [f"{other}" for other in node if not f"{other}".startswith("_")]
+            raise ValueError(f"{no_such(before + name, name, known, before=before)}. Nothing would read +{key}")
         node = node[name]
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it is a part, one of several that a config may name as it likes, such as strategies of mining."""
+    """Check for a part, one of several that a config may name as it likes, such as strategies of mining."""
     return isinstance(value, dict) and "_target_" in value
 
 
 def is_trained(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """Whether there is something to learn from, and what to learn of it."""
+    """True if there are examples to learn from, and an objective."""
     return all(cfg[part]["_target_"] is not None for part in ("objective", "examples"))
 
 
@@ -237,7 +242,7 @@ def check_whole(cfg: DictConfig, key: str, *, least: int = 1) -> None:
 
 
 class _Accepted(NamedTuple):
-    """What a class or function can be called with."""
+    """Arguments that a class or function accepts."""
 
     names: frozenset[str]
     any_name: bool
@@ -280,7 +285,7 @@ def _check(key: str, value: Any, hint: Any) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value of a config may be passed where a type is expected; any may where the type says nothing."""
+    """Check a value of a config against an expected type; a type that says nothing accepts any value."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, one) for one in inner)
@@ -306,7 +311,7 @@ def _all_fit(values: list[Any], hints: tuple[Any, ...]) -> bool:
 
 
 def _expected(hint: Any) -> str:
-    """What a type is called in a message."""
+    """Name of a type for a message."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         known = [_expected(one) for one in inner if one is not NoneType and (get_args(one) or one in IN_WORDS)]

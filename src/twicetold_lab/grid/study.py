@@ -38,7 +38,7 @@ ATTEMPT, ATTEMPTS = "attempt", 3  # an attribute too, and how often a trial that
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep is about.
+    """Definition of a sweep.
 
     Args:
         folder: its folder; the name is its id.
@@ -56,7 +56,7 @@ class Sweep:
 
     @property
     def of_seeds(self) -> bool:
-        """Whether nothing varies but the seed, so that there is no winner."""
+        """True if only the seed varies, so that there is no winner."""
         return set(self.varies) == {SEED}
 
     def save(self) -> None:
@@ -75,13 +75,13 @@ class Sweep:
         return cls(folder, **json.loads((folder / SWEEP).read_text(encoding="utf-8")))
 
     def name(self, values: Mapping[str, Any]) -> str:
-        """What differs, `alpha=100 lr=0.01`: the last part of each key, or all of it if two keys end alike."""
+        """Values that differ, `alpha=100 lr=0.01`: the last part of each key, or all of it if two keys end alike."""
         last = Counter(key.rpartition(".")[2] for key in self.varies)
         shown = {key: end if last[end := key.rpartition(".")[2]] == 1 else key for key in values}
         return " ".join(f"{shown[key]}={_short(value)}" for key, value in values.items())
 
     def values(self, job: Iterable[str]) -> dict[str, Any]:
-        """What differs in a grid's job, from its overrides."""
+        """The values that differ in a grid's job, from its overrides."""
         pairs = (override.lstrip("+").partition("=") for override in job)
         return {key: value for key, _, value in pairs if key in self.varies}
 
@@ -91,11 +91,11 @@ class Sweep:
 
 
 def sweep_folder(overrides: Sequence[str]) -> Path:
-    """Where the sweep of a command is: `multirun/<data>-<model>-<hash of the overrides>`."""
-    told = [override for override in overrides if not override.lstrip("+~").startswith(NOT_IN_ID)]
-    named = dict(override.partition("=")[::2] for override in told)
+    """Folder of the sweep of a command: `multirun/<data>-<model>-<hash of the overrides>`."""
+    identifying = [override for override in overrides if not override.lstrip("+~").startswith(NOT_IN_ID)]
+    named = dict(override.partition("=")[::2] for override in identifying)
     words = [re.sub(r"[^\w.]+", "+", named[key]).strip("+") for key in ("data", "model") if key in named]
-    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join(identifying).encode()).hexdigest()[:8]
     return SWEEPS / "-".join([*words, digest])
 
 
@@ -105,15 +105,15 @@ def find_sweep(which: str) -> Sweep:
     Raises:
         FileNotFoundError: if there is none.
     """
-    found = sorted(SWEEPS.glob(f"*/{SWEEP}"), key=lambda file: file.stat().st_mtime)
+    files = sorted(SWEEPS.glob(f"*/{SWEEP}"), key=lambda file: file.stat().st_mtime)
     if which == "latest":
-        for file in reversed(found):
+        for file in reversed(files):
             if not (sweep := Sweep.read(file.parent)).of_seeds:
                 return sweep
     for folder in (SWEEPS / which, Path(which)):
         if (folder / SWEEP).is_file():
             return Sweep.read(folder)
-    names = ", ".join(file.parent.name for file in found[::-1][:SHOWN])
+    names = ", ".join(file.parent.name for file in files[::-1][:SHOWN])
     raise FileNotFoundError(f"there is no sweep {which!r} in {SWEEPS}/; there are: {names or 'none'}")
 
 
@@ -193,15 +193,15 @@ def save_figures(study: "optuna.Study", folder: Path) -> list[Path]:
 
 
 def counts(study: "optuna.Study") -> str:
-    """How many trials ended how: `9 finished, 26 pruned, 1 failed`."""
+    """Counts of trials by outcome: `9 finished, 26 pruned, 1 failed`."""
     names = {"COMPLETE": "finished", "PRUNED": "pruned", "RUNNING": "running"}
-    said = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
-    said.pop("stopped", None)  # they are tried again
-    return ", ".join(f"{said[name]} {name}" for name in (*names.values(), "failed") if said[name]) or "none"
+    numbers = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
+    numbers.pop("stopped", None)  # they are tried again
+    return ", ".join(f"{numbers[name]} {name}" for name in (*names.values(), "failed") if numbers[name]) or "none"
 
 
 def counted(trial: "optuna.trial.FrozenTrial") -> bool:
-    """Whether a trial is one of those asked for: not one that was stopped, which is tried again."""
+    """True for a trial that counts towards `trials`: a stopped one is tried again."""
     stopped = trial.state.name == "FAIL" and ERROR not in trial.user_attrs
     return trial.state.name != "WAITING" and not (stopped and trial.user_attrs.get(ATTEMPT, 1) < ATTEMPTS)
 

@@ -17,11 +17,11 @@ from twicetold.trained.provenance import pretrained_on, seen
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import ExampleIndex
-from twicetold_lab.grid.by_hand import check_data, prepare_data
 from twicetold_lab.grid.code_identity import code_now, learnt_from
 from twicetold_lab.grid.jobs import Job, Result, earlier
 from twicetold_lab.grid.recipe import parts_of, runtime_of
 from twicetold_lab.grid.settings import check_used
+from twicetold_lab.grid.standalone import check_data, prepare_data
 from twicetold_lab.runs.environment import observed
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.training.cell import Trained, train_cell
@@ -31,7 +31,7 @@ from twicetold_lab.training.schedule import OnEpoch
 
 @dataclass(frozen=True)
 class Training:
-    """What a training starts from.
+    """A training that is ready to begin.
 
     Args:
         cfg: its settings.
@@ -55,7 +55,7 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Of its run in MLflow."""
+        """Name of its run in MLflow."""
         return self.job.name(self.who) if self.job else self.who.run_name
 
     @property
@@ -65,7 +65,7 @@ class Training:
 
     @property
     def tracking(self) -> tracking.Settings:
-        """Whether and where it is tracked."""
+        """Settings of its tracking."""
         return tracking.Settings(**self.cfg.tracking, root=Path.cwd(), origin="sweep" if self.job else self.cfg.origin)
 
     @property
@@ -80,17 +80,17 @@ def begin(cfg: DictConfig, job: Job | None) -> Training:
     Raises:
         ValueError: if settings make no sense, or the data or the code are others than those asked for.
     """
-    by_hand = cfg.origin != "dvc"
-    if by_hand and job is None:  # a sweep has checked all its jobs together
+    standalone = cfg.origin != "dvc"
+    if standalone and job is None:  # a sweep has checked all its jobs together
         check_used(cfg, HydraConfig.get().overrides.task)
     parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
     code = code_now("train", config, learnt_from(config))
-    if by_hand:
+    if standalone:
         prepare_data(cfg)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     with unchanged(processed, triplets, missing_ok=True):
         corpus = Corpus.load(processed)
-        if by_hand:
+        if standalone:
             check_data(cfg, corpus, triplets)
         who = Identity.of(config, processed, triplets, code=code)
         examples = None if parts.examples is None else parts.examples.index(corpus, triplets)
@@ -99,10 +99,10 @@ def begin(cfg: DictConfig, job: Job | None) -> Training:
 
 def finished_earlier(training: Training, out: Path) -> Result | None:
     """The result of a job that an earlier call of its sweep has finished; None if it has to run."""
-    if training.job is None or (there := earlier(out, training.who.outcome)) is None:
+    if training.job is None or (result := earlier(out, training.who.outcome)) is None:
         return None
-    print(f"{training.who.data} {training.name}: val {there.metric} {there.value:.4f}, from an earlier call")
-    return there
+    print(f"{training.who.data} {training.name}: val {result.metric} {result.value:.4f}, from an earlier call")
+    return result
 
 
 def fit(training: Training, on_epoch: OnEpoch) -> Trained:

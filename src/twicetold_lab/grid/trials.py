@@ -49,7 +49,7 @@ Train = Callable[[DictConfig, Path, Job], Result]
 
 
 def space_of(cfg: DictConfig) -> dict[str, Any]:
-    """What varies: the family's search space without what the command sets.
+    """The family's search space without the keys that the command sets.
 
     Raises:
         ValueError: if nothing is left to vary.
@@ -84,16 +84,16 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
 
 
 def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
-    """What the config has now, as the space has it: `'[300]'` for a list. Values out of range are left out."""
-    found = {}
+    """The config's values, in terms of the space: `'[300]'` for a list. Values out of range are left out."""
+    values = {}
     for key, distribution in space.items():
         value = OmegaConf.select(cfg, key)
         if OmegaConf.is_list(value):
             texts = [choice for choice in getattr(distribution, "choices", ()) if isinstance(choice, str)]
             value = next((text for text in texts if yaml.safe_load(text) == list(value)), value)
         if _holds(distribution, value):
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def open_search(sweep: Sweep, cfg: DictConfig) -> None:
@@ -125,7 +125,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
 
 
 def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
-    """Whether a trial chose parts whose code has changed since; of the others, `made_with` says so."""
+    """True if a trial chose parts whose code has changed since; `made_with` covers the other parts."""
     chosen = [key for key in sweep.varies if (CONF / key).is_dir() or key.endswith("_target_")]
     last = {
         tuple(trial.params.get(key) for key in chosen): (trial, trial.user_attrs[CODE])
@@ -157,7 +157,7 @@ def take_back(study: "optuna.Study", sweep: Sweep) -> None:
 
 
 def work(cfg: DictConfig, train: Train) -> None:
-    """What one worker does: trials until the study has enough."""
+    """Run trials, as one worker, until the study has enough."""
     end_with_launcher()
     sweep = Sweep.read(Path(HydraConfig.get().sweep.dir))
     space = ranges(sweep)

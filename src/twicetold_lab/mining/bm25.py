@@ -69,7 +69,7 @@ def mine(
     return draws.triplets(
         corpus,
         negatives=negatives,
-        found=negatives != NOBODY,
+        drawn=negatives != NOBODY,
         kind="bm25",
         negative_grade=negative_grade,
         card={
@@ -137,36 +137,38 @@ def hardest(
 
     def ranked(number: int) -> Positions:
         batch = batches[number]
-        found = _cut(queries[batch] @ scores, last + groups.size[anchors[batch]])
-        return _rank(found, groups, anchors[batch], last=last)
+        products = _cut(queries[batch] @ scores, last + groups.size[anchors[batch]])
+        return _rank(products, groups, anchors[batch], last=last)
 
     yield from zip(batches, in_threads(ranked, len(batches)), strict=True)
 
 
-def _cut(found: csr_array, counts: NDArray[np.int64]) -> csr_array:
+def _cut(products: csr_array, counts: NDArray[np.int64]) -> csr_array:
     """The best entries of each row, at least as many as `counts` says where there are as many; ties are kept.
 
     Ranking whole rows of some thousand entries takes three times as long as finding a score that parts them.
     """
-    lengths = np.diff(found.indptr)
+    lengths = np.diff(products.indptr)
     least = np.zeros(len(counts), dtype=np.float32)
-    for block, entry, inside in _rectangles(found.indptr, np.flatnonzero(lengths > LONG * counts)):
+    for block, entry, inside in _rectangles(products.indptr, np.flatnonzero(lengths > LONG * counts)):
         place = inside.shape[1] - int(counts[block].max())
-        least[block] = np.partition(np.where(inside, found.data[entry], np.float32(0)), place, axis=1)[:, place]
-    kept = np.flatnonzero(found.data >= np.repeat(least, lengths))
-    indptr = np.searchsorted(kept, found.indptr)
-    return csr_array((found.data[kept], found.indices[kept], indptr), shape=found.shape)
+        least[block] = np.partition(np.where(inside, products.data[entry], np.float32(0)), place, axis=1)[:, place]
+    kept = np.flatnonzero(products.data >= np.repeat(least, lengths))
+    indptr = np.searchsorted(kept, products.indptr)
+    return csr_array((products.data[kept], products.indices[kept], indptr), shape=products.shape)
 
 
-def _rank(found: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:
+def _rank(products: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:
     """(B, R) the best columns of each row of scores, the anchor's own group left out."""
     ranked = np.full((len(anchors), last), NOBODY)
-    lengths = np.diff(found.indptr)
+    lengths = np.diff(products.indptr)
     rows = np.repeat(np.arange(len(anchors)), lengths)
     # One integer orders by score and then by position: the bits of a positive float grow as it does.
-    keys = (found.data.astype(np.float32).view(np.int32).astype(np.int64) << 32) | (len(groups) - 1 - found.indices)
-    keys[groups.code[found.indices] == groups.code[anchors][rows]] = NOBODY
-    for block, entry, inside in _rectangles(found.indptr, np.flatnonzero(lengths)):
+    keys = (products.data.astype(np.float32).view(np.int32).astype(np.int64) << 32) | (
+        len(groups) - 1 - products.indices
+    )
+    keys[groups.code[products.indices] == groups.code[anchors][rows]] = NOBODY
+    for block, entry, inside in _rectangles(products.indptr, np.flatnonzero(lengths)):
         padded = np.where(inside, keys[entry], NOBODY)
         width = padded.shape[1]
         kept = min(last, width)

@@ -40,7 +40,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
     return draws.triplets(
         corpus,
         negatives=right[np.where(has_label, begin[:, None] + drawn, 0)],
-        found=has_label,
+        drawn=has_label,
         kind="labelled",
         negative_grade=negative_grade,
         card={

@@ -34,17 +34,17 @@ class Draws:
         corpus: Corpus,
         *,
         negatives: Positions,
-        found: NDArray[np.bool_],
+        drawn: NDArray[np.bool_],
         kind: str,
         negative_grade: float,
         card: Mapping[str, Any],
     ) -> Triplets:
-        """Triplets with the negatives that a strategy found, and members of other groups where it found none.
+        """Triplets with the negatives of a strategy, and members of other groups where it has none.
 
         Args:
             corpus: that the groups are of.
-            negatives: (A, K), ignored where none was found.
-            found: (A, K).
+            negatives: (A, K), ignored where the strategy has none.
+            drawn: (A, K) whether the strategy has one.
             kind: name of these negatives on the card.
             negative_grade: of graded pairs, those above this grade are no negatives.
             card: the strategy's own entries.
@@ -56,8 +56,8 @@ class Draws:
             corpus,
             anchor=self.groups.texts[np.repeat(self.anchors, self.positives.shape[1])],
             positive=self.groups.texts[self.positives.ravel()],
-            negative=self.groups.texts[np.where(found, negatives, self.others).ravel()],
-            kind=(~found).ravel().astype(np.int64),
+            negative=self.groups.texts[np.where(drawn, negatives, self.others).ravel()],
+            kind=(~drawn).ravel().astype(np.int64),
             kinds=(kind, "other_group"),
             negative_grade=negative_grade,
             card={

@@ -119,8 +119,8 @@ def texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
     """The train texts that are in no other split, word for word; sorted."""
     code = corpus.text_codes()
     train = corpus.members["train"]
-    elsewhere = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]
-    return train[~np.isin(code[train], elsewhere)]
+    held_out = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]
+    return train[~np.isin(code[train], held_out)]
 
 
 def confirmed(corpus: Corpus, label: str, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> dict[str, int]:

@@ -64,8 +64,8 @@ def mine(
     for start in range(0, len(anchors), ANCHORS):
         batch = slice(start, start + ANCHORS)
         chunk = anchors[batch]
-        found = index.search(queries[chunk], k=last, apart=(groups.code[chunk], groups.code))
-        window = NearestTexts(found.index[:, first - 1 :], found.similarity[:, first - 1 :])
+        nearest = index.search(queries[chunk], k=last, apart=(groups.code[chunk], groups.code))
+        window = NearestTexts(nearest.index[:, first - 1 :], nearest.similarity[:, first - 1 :])
         repeated = groups.texts[np.repeat(chunk, per_anchor)]
         positive = teacher.similarity(repeated, groups.texts[draws.positives[batch].ravel()])
         most = positive.reshape(-1, per_anchor) - np.float32(margin)
@@ -74,7 +74,7 @@ def mine(
     return draws.triplets(
         corpus,
         negatives=negatives,
-        found=negatives != NOBODY,
+        drawn=negatives != NOBODY,
         kind="hard",
         negative_grade=negative_grade,
         card={
@@ -101,15 +101,15 @@ def _draw(window: NearestTexts, most: NDArray[np.float32], rng: np.random.Genera
     """
     drawn = np.full(most.shape, NOBODY)
     free = window.index != NOBODY
-    there, too_near = free.copy(), 0
+    candidates, too_near = free.copy(), 0
     order = rng.random(free.shape)
     rows = np.arange(len(drawn))
     for triplet, bound in enumerate(most.T):
         near = window.similarity > bound[:, None]
-        too_near += int((there & near).sum())
+        too_near += int((candidates & near).sum())
         allowed = free & ~near
         place = np.where(allowed, order, np.inf).argmin(axis=1)
-        found = allowed[rows, place]
-        drawn[found, triplet] = window.index[found, place[found]]
-        free[rows[found], place[found]] = False
+        available = allowed[rows, place]
+        drawn[available, triplet] = window.index[available, place[available]]
+        free[rows[available], place[available]] = False
     return drawn, too_near

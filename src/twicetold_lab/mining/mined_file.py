@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from twicetold import layout
 from twicetold.files import write_file, write_json
+from twicetold_lab.data.corpus import Corpus
 
 
 class Mined:
@@ -31,6 +32,34 @@ class Mined:
         with write_file(path) as temporary:
             pq.write_table(pa.table({name: getattr(self, name) for name in self.columns()}), temporary)
         write_json(card_file(path), dict(self.card))
+
+    @classmethod
+    def of(cls, corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> Self:
+        """Read what one strategy mined from the train texts of a corpus.
+
+        Args:
+            corpus: whose train texts it must have been mined from.
+            folder: of the mined files.
+            strategy: how it was mined.
+            remedy: what to do if there is no such file, a sentence without its full stop.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if it was mined from another train split.
+        """
+        path = layout.mined_file(folder, strategy)
+        for file in (path, card_file(path)):
+            if not file.exists():
+                names = ", ".join(sorted(p.stem for p in folder.glob("*.parquet"))) or "nothing"
+                raise FileNotFoundError(
+                    f"expected what {strategy!r} mined in {file}, got {names} in its folder. {remedy}"
+                )
+        mined = cls.load(path)
+        if mined.card.get("train") != corpus.train_digest():
+            raise ValueError(
+                f"{path} is of another train split of {corpus.name} than the one that is there now. {remedy}"
+            )
+        return mined
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -146,7 +146,7 @@ def _duplicates_in_validation(corpus: Corpus) -> float:
 
 
 def _bounds_on_validation(corpus: Corpus, teacher: Teacher, *, above: float, below: float) -> dict[str, Any]:
-    """How many labelled pairs of validation are beyond each bound, and which share of them says the same."""
+    """Number of labelled pairs of validation beyond each bound, and the share of duplicates among them."""
     pairs = corpus.pairs["val"]
     same = pairs.label >= corpus.positive_label
     probability = teacher.probability(pairs.left, pairs.right)

@@ -92,9 +92,9 @@ def mine(
         batch = slice(start, start + ANCHORS)
         chunk = everything[batch]
         if ranks:
-            found = index.search(queries[batch], k=max(ranks), apart=(chunk, everything)).index
-            found = found[:, [rank - 1 for rank in ranks]]
-            ends[batch, ranked] = np.where(found == NOBODY, ends[batch, ranked], found)
+            nearest = index.search(queries[batch], k=max(ranks), apart=(chunk, everything)).index
+            nearest = nearest[:, [rank - 1 for rank in ranks]]
+            ends[batch, ranked] = np.where(nearest == NOBODY, ends[batch, ranked], nearest)
         left, right = np.repeat(chunk, len(wanted)), ends[batch].ravel()
         similarity[batch] = row_dots(queries, left, documents, right).reshape(-1, len(wanted))
     if (most := np.abs(similarity).max()) > LONGEST:

@@ -63,8 +63,8 @@ def mine(corpus: Corpus, teacher: Teacher, *, label: str, seed: int) -> NearestP
     best = np.full(len(groups), NOBODY)
     for start in range(0, len(groups), ANCHORS):
         rows = slice(start, start + ANCHORS)
-        found = index.search(queries[rows], k=1, apart=(groups.code[rows], groups.code))
-        best[rows] = np.where(found.similarity[:, 0] > 0, found.index[:, 0], NOBODY)
+        nearest = index.search(queries[rows], k=1, apart=(groups.code[rows], groups.code))
+        best[rows] = np.where(nearest.similarity[:, 0] > 0, nearest.index[:, 0], NOBODY)
     kept = best != NOBODY
     if not kept.any():
         raise ValueError(

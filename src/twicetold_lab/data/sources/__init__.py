@@ -91,8 +91,8 @@ def document_corpus(
                 if group == "category"
                 else len(np.unique(present[present != UNKNOWN]))
             )
-    found = audit(corpus, time=None if time is None else time[used.to_numpy()])
-    return replace(corpus, card={**card, "splits": splits, "audit": found})
+    leakage = audit(corpus, time=None if time is None else time[used.to_numpy()])
+    return replace(corpus, card={**card, "splits": splits, "audit": leakage})
 
 
 def pair_corpus(
@@ -158,6 +158,12 @@ def pair_corpus(
     return replace(corpus, card={**card, "splits": splits, "clusters": counts, "audit": audit(corpus)})
 
 
+def numbered(*columns: pa.StringArray) -> tuple[pa.StringArray, NDArray[np.int64]]:
+    """The distinct texts of columns of equal length, by first occurrence, and (columns, R) the number of each text."""
+    encoded = pa.concat_arrays(list(columns)).dictionary_encode()
+    return encoded.dictionary, np.asarray(encoded.indices).astype(np.int64).reshape(len(columns), -1)
+
+
 def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows with the first occurrence of each unordered pair, so that a pair that is labelled twice is on one side."""
     return np.sort(np.unique(pair_keys(left, right), return_index=True)[1])
@@ -197,15 +203,15 @@ def _documents(
     corpus: Corpus, split: str, *, equal: NDArray[np.int64], time: NDArray[np.int64] | None
 ) -> dict[str, float | None]:
     train, held_out = corpus.members["train"], corpus.members[split]
-    found: dict[str, float | None] = {"equal_texts_in_train": _share(np.isin(equal[held_out], equal[train]))}
+    shares: dict[str, float | None] = {"equal_texts_in_train": _share(np.isin(equal[held_out], equal[train]))}
     if "story" in corpus.groups:
         story = corpus.groups["story"]
         known = story[held_out][story[held_out] != UNKNOWN]
-        found["stories_in_train"] = _share(np.isin(np.unique(known), story[train]))
-        found["texts_of_train_stories"] = _share(np.isin(known, story[train]))
+        shares["stories_in_train"] = _share(np.isin(np.unique(known), story[train]))
+        shares["texts_of_train_stories"] = _share(np.isin(known, story[train]))
     if time is not None:
-        found["texts_before_end_of_train"] = _share(time[held_out] < time[train].max())
-    return found
+        shares["texts_before_end_of_train"] = _share(time[held_out] < time[train].max())
+    return shares
 
 
 def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str, float | None]:
@@ -216,7 +222,7 @@ def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str,
     left, right = held_out.left, held_out.right
     keys = pair_keys(equal[left], equal[right])
     closed = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
-    found: dict[str, float | None] = {
+    shares: dict[str, float | None] = {
         "texts_in_train": _share(seen[members[split]]),
         "equal_texts_in_train": _share(np.isin(equal[members[split]], equal[members["train"]])),
         "pairs_with_both_texts_in_train": _share(seen[left] & seen[right]),
@@ -227,9 +233,9 @@ def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str,
     }
     if corpus.kind == "labelled_pairs":
         degree = np.bincount(np.concatenate([train.left, train.right]), minlength=len(corpus))
-        found["frequency_auroc_min"] = _auroc(held_out.label, np.minimum(degree[left], degree[right]))
-        found["frequency_auroc_sum"] = _auroc(held_out.label, degree[left] + degree[right])
-    return found
+        shares["frequency_auroc_min"] = _auroc(held_out.label, np.minimum(degree[left], degree[right]))
+        shares["frequency_auroc_sum"] = _auroc(held_out.label, degree[left] + degree[right])
+    return shares
 
 
 def _share(holds: NDArray[np.bool_]) -> float | None:

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twicetold_lab.data.corpus import SPLITS, Corpus
-from twicetold_lab.data.sources import pair_corpus
-from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.data.sources import numbered, pair_corpus
+from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, read_unquoted
 
 FILE = "AllNLI.tsv"
 COLUMNS = ("split", "dataset", "filename", "sentence1", "sentence2", "label")
@@ -40,14 +40,15 @@ def read(
         FileNotFoundError: if the file is not in `raw`.
         ValueError: if it has another header or too many malformed rows.
     """
-    rows = _sound(read_unquoted(raw / FILE, COLUMNS, header=True))
+    rows = read_unquoted(raw / FILE, COLUMNS, header=True)
+    rows = rows.with_one_of("split", PARTS, "unknown_split").with_one_of("label", CLASSES, "unknown_label")
+    rows = rows.with_texts("sentence1", "sentence2", reason="empty_sentence")
     counts = rows.account(max_bad_rows=max_bad_rows)
-    sentences = pa.concat_arrays([rows.column("sentence1"), rows.column("sentence2")]).dictionary_encode()
-    left, right = np.asarray(sentences.indices).astype(np.int64).reshape(2, -1)
+    texts, (left, right) = numbered(rows.column("sentence1"), rows.column("sentence2"))
     return pair_corpus(
         name=name,
         kind="graded_pairs",
-        texts=sentences.dictionary,
+        texts=texts,
         left=left,
         right=right,
         label=np.asarray(pc.index_in(rows.column("label"), pa.array(CLASSES))).astype(np.float32),
@@ -57,11 +58,3 @@ def read(
         limit=limit,
         card={"split": "official", **counts, "positive_grade": CLASSES.index("entailment"), "classes": list(CLASSES)},
     )
-
-
-def _sound(rows: SourceTable) -> SourceTable:
-    assert len(PARTS) == len(SPLITS)
-    rows = rows.without(pc.invert(pc.is_in(rows.column("split"), pa.array(PARTS))), "unknown_split")
-    rows = rows.without(pc.invert(pc.is_in(rows.column("label"), pa.array(CLASSES))), "unknown_label")
-    empty = pc.or_(pc.equal(rows.column("sentence1"), ""), pc.equal(rows.column("sentence2"), ""))
-    return rows.without(empty, "empty_sentence")

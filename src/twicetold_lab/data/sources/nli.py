@@ -14,11 +14,10 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.sources import first_of_each, pair_corpus
+from twicetold_lab.data.sources import first_of_each, numbered, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, read_quoted
 from twicetold_lab.data.splits import by_component
 
@@ -51,31 +50,25 @@ def read(
         ValueError: if it has another header, too many malformed rows or too few for the split.
     """
     rows = read_quoted(raw / FILE, COLUMNS, delimiter=",")
-    empty = [np.asarray(pc.equal(rows.table[column], "")) for column in COLUMNS]
-    rows = rows.without(np.logical_or.reduce(empty), "empty_sentence")
+    rows = rows.with_texts(*COLUMNS, reason="empty_sentence")
     equal = [np.asarray(pc.equal(rows.table[one], rows.table[other])) for one, other in combinations(COLUMNS, 2)]
     rows = rows.without(np.logical_or.reduce(equal), "equal_sentences")
     counts = rows.account(max_bad_rows=max_bad_rows)
-    sentences = pa.concat_arrays([rows.column(column) for column in COLUMNS]).dictionary_encode()
-    texts = np.asarray(sentences.indices).astype(np.int64).reshape(3, -1)
-    left, right = np.tile(texts[0], 2), texts[1:].ravel()
-    label = np.repeat(np.array([1, 0], np.float32), texts.shape[1])
+    texts, (premise, *others) = numbered(*map(rows.column, COLUMNS))
+    left, right = np.tile(premise, 2), np.concatenate(others)
+    label = np.repeat(np.array([1, 0], np.float32), len(rows))
     first = first_of_each(left, right)
     left, right, label = left[first], right[first], label[first]
     return pair_corpus(
         name=name,
         kind="labelled_pairs",
-        texts=sentences.dictionary,
+        texts=texts,
         left=left,
         right=right,
         label=label,
-        side=by_component(len(sentences.dictionary), left, right, splits=splits, seed=seed),
+        side=by_component(len(texts), left, right, splits=splits, seed=seed),
         positive=1,
         seed=seed,
         limit=limit,
-        card={
-            "split": "disjoint",
-            **counts,
-            "repeated_pairs": 2 * texts.shape[1] - len(left),
-        },
+        card={"split": "disjoint", **counts, "repeated_pairs": 2 * len(rows) - len(left)},
     )

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.sources import first_of_each, pair_corpus
+from twicetold_lab.data.sources import first_of_each, numbered, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, OnBadRow
 from twicetold_lab.data.sources.user_table import UserTable
 from twicetold_lab.data.splits import UNUSED, by_component, by_rows
@@ -74,8 +73,7 @@ def read(
         lambda rows: None if split_column is None else rows.sides(split_column),
     )
     counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
-    texts = pa.concat_arrays([table.column(left), table.column(right)]).dictionary_encode()
-    one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
+    texts, (one, other) = numbered(table.column(left), table.column(right))
     labels = table.grades(label) if graded else table.labels(label)
     if graded and positive_grade is not None and not float(labels.min()) < positive_grade <= float(labels.max()):
         raise ValueError(
@@ -86,7 +84,7 @@ def read(
     if split_column is not None:
         side = table.sides(split_column)
     elif split == "disjoint":
-        side = by_component(len(texts.dictionary), one, other, splits=splits, seed=seed)
+        side = by_component(len(texts), one, other, splits=splits, seed=seed)
     else:
         first = first_of_each(one, other)
         strata = np.rint(labels[first]).astype(np.int64)
@@ -96,7 +94,7 @@ def read(
     corpus = pair_corpus(
         name=name,
         kind="graded_pairs" if graded else "labelled_pairs",
-        texts=texts.dictionary,
+        texts=texts,
         left=one,
         right=other,
         label=labels,

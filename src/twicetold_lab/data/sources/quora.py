@@ -29,9 +29,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.files import write_file
-from twicetold.tables.blocks import one_piece
 from twicetold_lab.data.corpus import Corpus, pair_keys
-from twicetold_lab.data.sources import first_of_each, pair_corpus
+from twicetold_lab.data.sources import first_of_each, numbered, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_quoted
 from twicetold_lab.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
@@ -145,7 +144,7 @@ def read(
     rows = _read_pairs(raw / FILE)
     counts = rows.account(max_bad_rows=max_bad_rows)
     questions = _questions(rows)
-    spellings = one_piece(_both(rows, "question1", "question2")).unique()
+    spellings, _ = numbered(rows.column("question1"), rows.column("question2"))
     card: dict[str, Any] = {
         "split": split,
         **counts,
@@ -184,23 +183,18 @@ def read(
 
 
 def _read_pairs(path: Path) -> SourceTable:
-    rows = read_quoted(path, COLUMNS)
-    no_id = pc.or_(pc.equal(rows.table["qid1"], ""), pc.equal(rows.table["qid2"], ""))
-    rows = rows.without(no_id, "missing_qid")
-    empty = pc.or_(pc.equal(rows.table["question1"], ""), pc.equal(rows.table["question2"], ""))
-    rows = rows.without(empty, "empty_question")
-    return rows.without(pc.invert(pc.is_in(rows.column("is_duplicate"), pa.array(["0", "1"]))), "bad_label")
+    rows = read_quoted(path, COLUMNS).with_texts("qid1", "qid2", reason="missing_qid")
+    rows = rows.with_texts("question1", "question2", reason="empty_question")
+    return rows.with_one_of("is_duplicate", ["0", "1"], "bad_label")
 
 
 def _questions(rows: SourceTable) -> _Questions:
     """One text per qid: the spelling it has first."""
-    qids = one_piece(_both(rows, "qid1", "qid2")).dictionary_encode()
-    codes = np.asarray(qids.indices).astype(np.int64)
-    _, first = np.unique(codes, return_index=True)
-    left, right = codes.reshape(2, -1)
-    texts = one_piece(_both(rows, "question1", "question2")).take(pa.array(first))
+    qids, (left, right) = numbered(rows.column("qid1"), rows.column("qid2"))
+    _, first = np.unique(np.concatenate([left, right]), return_index=True)
+    texts = pa.concat_arrays([rows.column("question1"), rows.column("question2")]).take(pa.array(first))
     label = np.asarray(pc.equal(rows.column("is_duplicate"), "1")).astype(np.float32)
-    return _Questions(qids.dictionary, texts, left, right, label)
+    return _Questions(qids, texts, left, right, label)
 
 
 def _wang_partition() -> FingerprintedPairs:
@@ -275,7 +269,3 @@ def normal_form(texts: pa.StringArray) -> pa.StringArray:
     unbracketed = pc.replace_substring_regex(folded, "-[lr][rsc]b-", "")
     bare = pc.replace_substring_regex(unbracketed, r"[^\p{L}\p{N}]+", "")
     return pc.if_else(pc.equal(bare, ""), folded, bare)
-
-
-def _both(rows: SourceTable, one: str, other: str) -> pa.ChunkedArray:
-    return pa.chunked_array([rows.column(one), rows.column(other)])

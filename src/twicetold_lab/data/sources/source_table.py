@@ -6,7 +6,7 @@ unless they may be left out.
 Shape letters: R rows of a file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -41,7 +41,7 @@ class SourceTable:
     bad: tuple[BadRow, ...] = ()
     """Rows that are left out, in the order in which they were found."""
     unit: str = "line"
-    """What `lines` are."""
+    """Unit of `lines`."""
     several: int = 0
     """Rows that go on over further lines."""
 
@@ -80,15 +80,29 @@ class SourceTable:
         if not len(rows):
             return self
         got = self.table[column].take(pa.array(rows)).to_pylist() if column else [reason] * len(rows)
-        found = (
+        faults = (
             BadRow(line, reason, f"expected {expected}; got {shown(value)}", column)
             for line, value in zip(self.lines[rows].tolist(), got, strict=True)
         )
         table = self.table.filter(pa.array(~mask))
-        return replace(self, table=table, lines=self.lines[~mask], bad=(*self.bad, *found))
+        return replace(self, table=table, lines=self.lines[~mask], bad=(*self.bad, *faults))
+
+    def with_texts(self, *columns: str, reason: str) -> Self:
+        """The rows with a text in each of some columns.
+
+        Args:
+            columns: that must not be empty.
+            reason: under which the other rows are counted.
+        """
+        empty = [np.asarray(pc.equal(self.table[column], "").fill_null(True)) for column in columns]
+        return self.without(np.logical_or.reduce(empty), reason)
+
+    def with_one_of(self, column: str, values: Iterable[str], reason: str) -> Self:
+        """The rows whose value in a column is one of those that are allowed there."""
+        return self.without(pc.invert(pc.is_in(self.table[column], pa.array(list(values)))), reason)
 
     def account(self, *, bad_rows: OnBadRow = "skip", max_bad_rows: float = MAX_BAD_ROWS) -> dict[str, Any]:
-        """What a card says about the rows: how many there were, how many were left out for what, and where.
+        """Counts for the card: rows, rows left out by reason, and the first lines of these.
 
         Args:
             bad_rows: `error`: a bad row is one.

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.tables.blocks import one_piece
 from twicetold_lab.data.corpus import SPLITS, Corpus
-from twicetold_lab.data.sources import pair_corpus
+from twicetold_lab.data.sources import numbered, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
 
 FILES = {"train": "sts-train.csv", "val": "sts-dev.csv", "test": "sts-test.csv"}
@@ -54,15 +55,14 @@ def read(
         raise ValueError(f"positive_grade is a grade above 0 and at most {HIGHEST}, got {positive_grade}")
     tables, files = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
     counts = {file: rows.account(max_bad_rows=max_bad_rows) for file, rows in files.items()}
-    lines = {file: found["malformed_lines"] for file, found in counts.items() if found["malformed"]}
+    lines = {file: account["malformed_lines"] for file, account in counts.items() if account["malformed"]}
     sizes = [len(tables[split]) for split in SPLITS]
     table = pa.concat_tables([tables[split] for split in SPLITS])
-    sentences = pa.concat_arrays(table["left"].chunks + table["right"].chunks).dictionary_encode()
-    left, right = np.asarray(sentences.indices).astype(np.int64).reshape(2, -1)
+    texts, (left, right) = numbered(one_piece(table["left"]), one_piece(table["right"]))
     return pair_corpus(
         name=name,
         kind="graded_pairs",
-        texts=sentences.dictionary,
+        texts=texts,
         left=left,
         right=right,
         label=np.asarray(pc.cast(table["grade"], pa.float32())),
@@ -72,8 +72,8 @@ def read(
         limit=limit,
         card={
             "split": "official",
-            "rows": sum(found["rows"] for found in counts.values()),
-            "malformed": {file: found["malformed"] for file, found in counts.items() if found["malformed"]},
+            "rows": sum(account["rows"] for account in counts.values()),
+            "malformed": {file: account["malformed"] for file, account in counts.items() if account["malformed"]},
             **({"malformed_lines": lines} if lines else {}),
             "positive_grade": positive_grade,
         },
@@ -91,8 +91,7 @@ def _read_official(raw: Path) -> _Parts:
 
 def _read_copy(path: Path) -> _Parts:
     rows = read_unquoted(path, COPY_COLUMNS, header=True)
-    known = pc.is_in(rows.table["split"], pa.array(list(COPY_SPLITS.values())))
-    rows = rows.without(pc.invert(known), "unknown_split")
+    rows = rows.with_one_of("split", COPY_SPLITS.values(), "unknown_split")
     rows = _sound(replace(rows, table=rows.table.rename_columns(["split", *COLUMNS])))
     tables = {
         split: rows.table.filter(pc.equal(rows.table["split"], name)).select(COLUMNS)
@@ -103,6 +102,4 @@ def _read_copy(path: Path) -> _Parts:
 
 def _sound(rows: SourceTable) -> SourceTable:
     graded = pc.match_substring_regex(rows.table["grade"], r"^([0-4](\.[0-9]+)?|5(\.0+)?)$")
-    rows = rows.without(pc.invert(graded), "bad_grade")
-    empty = pc.or_(pc.equal(rows.table["left"], ""), pc.equal(rows.table["right"], ""))
-    return rows.without(empty, "empty_sentence")
+    return rows.without(pc.invert(graded), "bad_grade").with_texts("left", "right", reason="empty_sentence")

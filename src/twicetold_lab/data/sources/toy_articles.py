@@ -5,17 +5,14 @@ each, in any order, and closes with sentences that any article could have: as in
 of what the rest is about. Names, numbers and choices of words are drawn for each sentence anew.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.sources import document_corpus
 from twicetold_lab.data.sources.toy_grammar import Meaning, Scheme, fill, read_words, tell
-from twicetold_lab.data.sources.toy_news import EVENTS, FRACTIONS, LEXICON
-from twicetold_lab.data.splits import by_group
+from twicetold_lab.data.sources.toy_news import EVENTS, LEXICON, Telling, story_corpus
 
 CLOSINGS = tuple(read_words(Path(__file__).with_name("toy_articles.toml"))["closings"])
 
@@ -37,29 +34,11 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         ValueError: if there are fewer stories than splits, or `limit` is not positive.
     """
     articles = _articles(stories, np.random.default_rng(seed))
-    return document_corpus(
-        name=name,
-        ids=pa.array([str(1 + row) for row in range(len(articles))]),
-        texts=pa.array([article.text for article in articles]),
-        side=by_group(np.array([article.story for article in articles]), splits=FRACTIONS, seed=seed),
-        groups={
-            "category": pa.array([article.category for article in articles]),
-            "story": pa.array([f"story {article.story:05}" for article in articles]),
-        },
-        seed=seed,
-        limit=limit,
-        card={"seed": seed, "split": "story", "rows": len(articles), "complete_labels": True},
-    )
+    return story_corpus(articles, name=name, seed=seed, limit=limit)
 
 
-class _Article(NamedTuple):
-    story: int
-    category: str
-    text: str
-
-
-def _articles(stories: int, rng: np.random.Generator) -> list[_Article]:
-    written: list[_Article] = []
+def _articles(stories: int, rng: np.random.Generator) -> list[Telling]:
+    written: list[Telling] = []
     seen: set[str] = set()
     for story in range(stories):
         event = EVENTS[rng.integers(len(EVENTS))]
@@ -68,7 +47,7 @@ def _articles(stories: int, rng: np.random.Generator) -> list[_Article]:
             text = _written(event, meaning, rng)
             if text.casefold() not in seen:  # an article belongs to one story only, or it would sit in two splits
                 seen.add(text.casefold())
-                written.append(_Article(story, event.category, text))
+                written.append(Telling(story, event.category, text))
     return written
 
 
@@ -77,8 +56,10 @@ def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> str:
     about = rng.permutation(len(event.rules))[: rng.integers(2, 5)]
     closing = rng.permutation(len(CLOSINGS))[: rng.integers(1, 3)]
     rules = [event.rules[rule] for rule in about] + [CLOSINGS[rule] for rule in closing]
-    return " ".join(_ended(tell(rule, meaning, rng)) for rule in rules)
+    return sentences(rules, meaning, rng)
 
 
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith(("?", "!")) else f"{sentence}."
+def sentences(rules: Sequence[str], meaning: Meaning, rng: np.random.Generator) -> str:
+    """A sentence by each rule."""
+    told = [tell(rule, meaning, rng) for rule in rules]
+    return " ".join(one if one.endswith(("?", "!")) else f"{one}." for one in told)

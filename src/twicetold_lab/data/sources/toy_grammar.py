@@ -36,7 +36,7 @@ class Scheme:
     """slot -> kind of entry, a key of the lexicon."""
     rules: tuple[str, ...]
     category: str = ""
-    """What it is about; empty where that is not asked."""
+    """Its topic; empty for questions."""
 
 
 def read_words(file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ The columns are those of the UCI News Aggregator dataset (https://archive.ics.uc
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +26,7 @@ _SMALL_WORDS = frozenset(re.findall(r"\w+", "a an and as at by for from in is it
 
 
 class Publisher(NamedTuple):
-    """Who prints headlines, and how."""
+    """A publisher and its typography."""
 
     name: str
     host: str
@@ -75,38 +76,54 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         ValueError: if there are fewer stories than splits, or `limit` is not positive.
     """
     headlines = sorted(_headlines(stories, np.random.default_rng(seed)))
-    story = np.array([h.story for h in headlines], dtype=np.int64)
-    return document_corpus(
+    return story_corpus(
+        [headline.telling for headline in headlines],
         name=name,
-        ids=pa.array([str(1 + row) for row in range(len(headlines))]),
-        texts=pa.array([h.text for h in headlines]),
-        side=by_group(story, splits=FRACTIONS, seed=seed),
-        groups={
-            "category": pa.array([h.category for h in headlines]),
-            "story": pa.array([f"story {h.story:05}" for h in headlines]),
-        },
-        fields={
-            "publisher": pa.array([PUBLISHERS[h.publisher].name for h in headlines]),
-            "hostname": pa.array([PUBLISHERS[h.publisher].host for h in headlines]),
-            "url_slug": pa.array([_slug(h.text) for h in headlines]),
-        },
         seed=seed,
         limit=limit,
-        card={"seed": seed, "split": "story", "rows": len(headlines), "complete_labels": True},
+        publisher=[PUBLISHERS[headline.publisher].name for headline in headlines],
+        hostname=[PUBLISHERS[headline.publisher].host for headline in headlines],
+        url_slug=[_slug(headline.telling.text) for headline in headlines],
+    )
+
+
+class Telling(NamedTuple):
+    """A text that tells a story."""
+
+    story: int
+    category: str
+    text: str
+
+
+def story_corpus(
+    tellings: Sequence[Telling], *, name: str, seed: int, limit: int | None, **fields: Sequence[str]
+) -> Corpus:
+    """The corpus of generated documents with some further columns, split by story."""
+    return document_corpus(
+        name=name,
+        ids=pa.array([str(1 + row) for row in range(len(tellings))]),
+        texts=pa.array([one.text for one in tellings]),
+        side=by_group(np.array([one.story for one in tellings], np.int64), splits=FRACTIONS, seed=seed),
+        groups={
+            "category": pa.array([one.category for one in tellings]),
+            "story": pa.array([f"story {one.story:05}" for one in tellings]),
+        },
+        fields={field: pa.array(values) for field, values in fields.items()},
+        seed=seed,
+        limit=limit,
+        card={"seed": seed, "split": "story", "rows": len(tellings), "complete_labels": True},
     )
 
 
 class _Headline(NamedTuple):
     hour: float
     """Since the first story began; the order of publication."""
-    story: int
-    category: str
+    telling: Telling
     publisher: int
-    text: str
 
 
 def _headlines(stories: int, rng: np.random.Generator) -> list[_Headline]:
-    told: list[_Headline] = []
+    printed: list[_Headline] = []
     seen: set[str] = set()
     for story in range(stories):
         event = EVENTS[rng.integers(len(EVENTS))]
@@ -118,8 +135,8 @@ def _headlines(stories: int, rng: np.random.Generator) -> list[_Headline]:
             hour = 1.5 * story + float(rng.exponential(24.0))
             if text.casefold() not in seen:  # a headline belongs to one story only, or it would sit in two splits
                 seen.add(text.casefold())
-                told.append(_Headline(hour, story, event.category, publisher, text))
-    return told
+                printed.append(_Headline(hour, Telling(story, event.category, text), publisher))
+    return printed
 
 
 def _print(text: str, publisher: int, rng: np.random.Generator) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.sources import pair_corpus
+from twicetold_lab.data.sources import numbered, pair_corpus
 from twicetold_lab.data.sources.toy_grammar import (
     Lexicon,
     Meaning,
@@ -65,17 +65,17 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, famil
     rng = np.random.default_rng(seed)
     asker = _Asker(rng)
     pairs = [pair for family in range(families) for pair in _family(family, asker, rng)]
-    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.left, pair.right)))
-    row = {text: i for i, text in enumerate(texts)}
+    texts, ends = numbered(pa.array([text for pair in pairs for text in (pair.left, pair.right)]))
+    left, right = ends.reshape(-1, 2).T
     family = np.array([pair.family for pair in pairs], dtype=np.int64)
     kinds = Counter(pair.kind for pair in pairs)
     return pair_corpus(
         name=name,
         kind="labelled_pairs",
         ids=pa.array([f"q{1 + i}" for i in range(len(texts))]),
-        texts=pa.array(texts),
-        left=np.array([row[pair.left] for pair in pairs], dtype=np.int64),
-        right=np.array([row[pair.right] for pair in pairs], dtype=np.int64),
+        texts=texts,
+        left=left,
+        right=right,
         label=np.array([pair.kind == DUPLICATE for pair in pairs], dtype=np.float32),
         side=by_group(family, splits=FRACTIONS, seed=seed),
         positive=1,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from twicetold_lab.data.clusters import cluster_card
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
-from twicetold_lab.data.sources import pair_corpus
+from twicetold_lab.data.sources import numbered, pair_corpus
 from twicetold_lab.data.sources.toy_grammar import Meaning, Scheme, fill, read_words, tell
 from twicetold_lab.data.sources.toy_news import EVENTS, FRACTIONS, LEXICON
 from twicetold_lab.data.splits import Side, by_group
@@ -58,20 +58,17 @@ def read(
         raise ValueError(f"history is a number of turns before a turn, at least 1; got {history}")
     rng = np.random.default_rng(seed)
     turns = list(_turns(threads, history, rng))
-    thread = np.array([turn.thread for turn in turns])
+    thread = np.array([one.thread for one in turns])
     side = by_group(thread, splits=FRACTIONS, seed=seed)
     other = _of_another_thread(thread, side, rng)
-    texts = list(dict.fromkeys(text for turn in turns for text in (turn.text, turn.history)))
-    row = {text: i for i, text in enumerate(texts)}
-    said, before = (
-        np.array([row[text] for text in of]) for of in zip(*((t.text, t.history) for t in turns), strict=True)
-    )
+    texts, ends = numbered(pa.array([text for one in turns for text in (one.text, one.history)]))
+    turn, before = ends.reshape(-1, 2).T
     corpus = pair_corpus(
         name=name,
         kind="labelled_pairs",
         ids=pa.array([f"t{1 + i}" for i in range(len(texts))]),
-        texts=pa.array(texts),
-        left=np.concatenate([said, said]),
+        texts=texts,
+        left=np.concatenate([turn, turn]),
         right=np.concatenate([before, before[other]]),
         label=np.repeat(np.array([1, 0], np.float32), len(turns)),
         side=np.concatenate([side, side]),
@@ -80,7 +77,7 @@ def read(
         limit=limit,
         card={"seed": seed, "split": "thread", "rows": 2 * len(turns), "threads": threads, "history": history},
     )
-    of_text = {text: turn.thread for turn in turns for text in (turn.text, turn.history)}
+    of_text = {text: one.thread for one in turns for text in (one.text, one.history)}
     code = np.array([of_text[text] for text in corpus.texts.to_pylist()])
     cluster = np.where(corpus.groups["cluster"] != UNKNOWN, code, UNKNOWN)
     pairs = corpus.pairs["train"]
@@ -127,7 +124,7 @@ def _of_another_thread(thread: Numbers, side: Side, rng: np.random.Generator) ->
     other = np.empty(len(thread), np.int64)
     for place in np.unique(side):
         rows = np.flatnonzero(side == place)  # a thread's turns are neighbours
-        start, size = (found[np.unique(thread[rows], return_inverse=True)[1]] for found in _ranges(thread[rows]))
+        start, size = (ranges[np.unique(thread[rows], return_inverse=True)[1]] for ranges in _ranges(thread[rows]))
         if (size == len(rows)).any():
             raise ValueError("a history of another thread needs two threads in every split: use more `threads`")
         drawn = rng.integers(len(rows) - size)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import first_of_each, pair_corpus
-from twicetold_lab.data.sources.toy_articles import CLOSINGS
+from twicetold_lab.data.sources.toy_articles import CLOSINGS, sentences
 from twicetold_lab.data.sources.toy_grammar import Meaning, Scheme, fill, tell
 from twicetold_lab.data.sources.toy_news import EVENTS, FRACTIONS, LEXICON
 from twicetold_lab.data.splits import by_rows
@@ -108,8 +108,7 @@ def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> tuple
     headline, *about = rng.permutation(len(event.rules))[: rng.integers(2, 5)].tolist()
     closing = rng.permutation(len(CLOSINGS))[: rng.integers(1, 3)].tolist()
     rules = [event.rules[rule] for rule in about] + [CLOSINGS[rule] for rule in closing]
-    sentences = (tell(rule, meaning, rng) for rule in rules)
-    body = " ".join(sentence if sentence.endswith(("?", "!")) else f"{sentence}." for sentence in sentences)
+    body = sentences(rules, meaning, rng)
     return tell(event.rules[headline], meaning, rng), body
 
 

@@ -3,9 +3,8 @@ r"""UCI News Aggregator: 422,419 headlines of 2014 with their category and story
 Fabio Gasparetti, "News Aggregator", UCI Machine Learning Repository 359 (2016). One line per headline, eight
 tab-separated fields, no header; quotes are literal text.
 
-Two splits. `story` assigns whole stories, so no story is on two sides. `time` is the published split of the denoising
-autoencoder with triplet loss (louislung/DAE_RNN_News_Recommendation): by id, the first 5,000 headlines are for
-training and the next 5,348 are the test. It has no validation set there; ours is carved from the end of train.
+The split assigns whole stories, so no story is on two sides. `uci_news_by_time` has the published split of the
+denoising autoencoder with triplet loss.
 
 A corpus does not hold the times of publication. `publication_days` reads them from where its source says them:
 
@@ -15,9 +14,9 @@ A corpus does not hold the times of publication. `publication_days` reads them f
   five headlines on average, so a headline is taken to follow the one before by a fifth of that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +25,8 @@ from numpy.typing import NDArray
 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import document_corpus, encode
-from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, read_unquoted
-from twicetold_lab.data.splits import by_group, by_order
+from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
+from twicetold_lab.data.splits import Side, by_group
 
 FILE = "newsCorpora.csv"
 COLUMNS = ("id", "title", "url", "publisher", "category", "story", "hostname", "timestamp")
@@ -35,6 +34,7 @@ CATEGORIES = {"b": "business", "t": "technology", "e": "entertainment", "m": "he
 MILLISECONDS = 86_400_000  # of a day
 HEADLINE_DAYS = 1.5 / 24 / 5  # of the generated headlines, from one to the next on average
 Days = NDArray[np.float64]
+Table = TypeVar("Table", bound=SourceTable)
 
 
 def read(
@@ -43,11 +43,8 @@ def read(
     name: str,
     seed: int = 0,
     limit: int | None = None,
-    split: Literal["story", "time"] = "story",
+    split: Literal["story"] = "story",
     splits: Sequence[float] = (0.6, 0.2, 0.2),
-    train: int | float = 5000,
-    val: float = 0.1,
-    test: int | float = 5348,
     max_bad_rows: float = MAX_BAD_ROWS,
 ) -> Corpus:
     """Read the headlines.
@@ -57,45 +54,67 @@ def read(
         name: of the dataset.
         seed: of the split by story, and of the cut to `limit`.
         limit: keep about so many headlines, of every category and split; None for all.
-        split: `story` or `time`.
-        splits: of the stories that go to train, val and test (`story` only).
-        train: earliest headlines, a number or a share (`time` only); val is the last part of these.
-        val: share of `train` that is held out (`time` only).
-        test: headlines that follow, a number or a share (`time` only).
+        split: `story`; `uci_news_by_time` splits by time.
+        splits: of the stories that go to train, val and test.
         max_bad_rows: share of the rows that may be malformed. These are left out and counted.
 
     Raises:
         FileNotFoundError: if the file is not in `raw`.
         ValueError: if it holds too few rows for the split or too many malformed ones, or an option is wrong.
     """
-    if split not in ("story", "time"):
-        raise ValueError(f"uci_news is split by 'story' or by 'time', got {split!r}")
-    rows = read_unquoted(raw / FILE, COLUMNS)
-    numbered = pc.match_substring_regex(rows.column("id"), r"^[0-9]{1,18}$")
-    rows = rows.without(pc.invert(numbered), "bad_id")
-    rows = rows.without(pc.equal(rows.column("title"), ""), "empty_title")
-    rows = rows.without(pc.invert(pc.is_in(rows.column("category"), pa.array(list(CATEGORIES)))), "unknown_category")
-    rows = rows.without(pc.equal(rows.column("story"), ""), "empty_story")
-    number = np.asarray(pc.cast(rows.table["id"], pa.int64()))
+    if split != "story":
+        raise ValueError(f"uci_news is split by 'story', got {split!r}; data=uci_news_time is split by time")
+    rows, number = with_ids(read_unquoted(raw / FILE, COLUMNS), "id", texts=["title", "story"])
+    card = {"split": split, **rows.account(max_bad_rows=max_bad_rows)}
+    side = by_group(encode(rows.column("story"))[0], splits=splits, seed=seed)
+    return headline_corpus(rows, number, side, name=name, seed=seed, limit=limit, card=card)
+
+
+def with_ids(rows: Table, id: str, *, texts: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
+    """The rows with a number that no earlier row has, with some texts, and of a known category.
+
+    Args:
+        rows: of the file.
+        id: column with the numbers.
+        texts: columns that must not be empty.
+
+    Returns:
+        The rows, and (R,) their numbers.
+    """
+    is_number = pc.match_substring_regex(rows.column(id), r"^[0-9]{1,18}$").fill_null(False)
+    rows = rows.without(pc.invert(is_number), "bad_id")
+    for column in texts:
+        rows = rows.with_texts(column, reason=f"empty_{column}")
+    rows = rows.with_one_of("category", CATEGORIES, "unknown_category")
+    number = np.asarray(pc.cast(rows.column(id), pa.int64()))
     repeated = np.ones(len(rows), bool)
     repeated[np.unique(number, return_index=True)[1]] = False
-    rows, number = rows.without(repeated, "repeated_id"), number[~repeated]
-    counts = rows.account(max_bad_rows=max_bad_rows)
-    story, _ = encode(rows.column("story"))
-    if split == "story":
-        side = by_group(story, splits=splits, seed=seed)
-    else:
-        side = by_order(number, train=train, val=val, test=test)
-    letters, category = pa.array(list(CATEGORIES)), pa.array(list(CATEGORIES.values()))
+    return rows.without(repeated, "repeated_id"), number[~repeated]
+
+
+def groups_of(rows: SourceTable) -> dict[str, pa.StringArray]:
+    """Category, by its name, and story of each row."""
+    letters, names = pa.array(list(CATEGORIES)), pa.array(list(CATEGORIES.values()))
+    return {"category": names.take(pc.index_in(rows.column("category"), letters)), "story": rows.column("story")}
+
+
+def headline_corpus(
+    rows: SourceTable,
+    number: NDArray[np.int64],
+    side: Side,
+    *,
+    name: str,
+    seed: int,
+    limit: int | None,
+    card: Mapping[str, Any],
+) -> Corpus:
+    """The corpus of headlines whose side of the split is known, (R,) each."""
     return document_corpus(
         name=name,
         ids=rows.column("id"),
         texts=rows.column("title"),
         side=side,
-        groups={
-            "category": category.take(pc.index_in(rows.column("category"), letters)),
-            "story": rows.column("story"),
-        },
+        groups=groups_of(rows),
         fields={
             "publisher": rows.column("publisher"),
             "hostname": rows.column("hostname"),
@@ -104,7 +123,7 @@ def read(
         time=number,
         seed=seed,
         limit=limit,
-        card={"split": split, **counts},
+        card=card,
     )
 
 
@@ -148,13 +167,13 @@ def _of_uci_news(corpus: Corpus, file: Path) -> Days:
     rows = read_unquoted(file, COLUMNS)
     stamps = rows.column("timestamp")
     place = pc.index_in(corpus.ids, rows.column("id"))
-    found = stamps.take(place)
-    numbers = pc.match_substring_regex(found, r"^[0-9]{1,18}$")
+    times = stamps.take(place)
+    numbers = pc.match_substring_regex(times, r"^[0-9]{1,18}$")
     if bad := pc.sum(pc.invert(pc.fill_null(numbers, False))).as_py():
         first = pc.index(pc.fill_null(numbers, False), False).as_py()
         raise ValueError(
-            f"{file}: expected a time in milliseconds for each document, got {found[first].as_py()!r} for id "
+            f"{file}: expected a time in milliseconds for each document, got {times[first].as_py()!r} for id "
             f"{corpus.ids[first].as_py()} and none for {bad - 1:,} others: prepare {corpus.name} from this file again"
         )
-    days = np.asarray(pc.cast(found, pa.int64()), np.float64) / MILLISECONDS
+    days = np.asarray(pc.cast(times, pa.int64()), np.float64) / MILLISECONDS
     return np.asarray(days - days.min())

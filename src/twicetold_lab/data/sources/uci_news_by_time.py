@@ -1,7 +1,8 @@
 """UCI News Aggregator, split by time after first days that are denser than the rest.
 
-The split is that of the denoising autoencoder with triplet loss (`uci_news`): by id, the first headlines are train and
-the next ones test. It supposes that the file is as complete in its first days as later. A part of the file can hold
+The split is that of the denoising autoencoder with triplet loss (louislung/DAE_RNN_News_Recommendation): by id, the
+first 5,000 headlines are for training and the next 5,348 are the test. It has no validation set there; ours is taken
+from the end of train. It supposes that the file is as complete in its first days as later. A part of the file can hold
 most of the first days and little of each later one; train is then a few stories in full and test many stories in part,
 so that a difference between them measures the sample. Such days are left out and counted on the card. Of the complete
 file none are: its ids advance by some 4,000 in the first 24 hours, as on most days.
@@ -17,11 +18,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.sources import document_corpus, uci_news
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, read_unquoted
+from twicetold_lab.data.sources.uci_news import COLUMNS, FILE, MILLISECONDS, headline_corpus, with_ids
 from twicetold_lab.data.splits import UNUSED, by_order
-
-DIGITS = 9  # of a story's code
 
 
 def read(
@@ -54,39 +53,23 @@ def read(
         FileNotFoundError: if the file is not in `raw`.
         ValueError: if it holds too few rows for the split or too many malformed ones, or an option is wrong.
     """
-    every = uci_news.read(raw, name=name, max_bad_rows=max_bad_rows)
-    day = _days(every.ids, raw / uci_news.FILE)
+    rows, number = with_ids(read_unquoted(raw / FILE, COLUMNS), "id", texts=["title", "story"])
+    counts = rows.account(max_bad_rows=max_bad_rows)
+    day = _days(rows.column("timestamp"))
     dense = in_dense_first_days(day, times=np.inf if dense_days is None else dense_days)
-    number = np.asarray(pc.cast(every.ids, pa.int64()))
-    side = np.full(len(every), UNUSED, np.int8)
+    side = np.full(len(rows), UNUSED, np.int8)
     side[~dense] = by_order(number[~dense], train=train, val=val, test=test)
-    story = every.groups["story"]
-    categories = pa.array(every.group_names["category"])
+    story = rows.column("story").filter(pa.array(dense))
     dense_is = f"days at the beginning with more than {dense_days} times the headlines of the median day"
     left_out = {
         "rule": "no dense days" if dense_days is None else dense_is,
         "dense_first_days": len(np.unique(day[dense])),
         "headlines_of_dense_first_days": int(dense.sum()),
-        "stories_of_dense_first_days": len(np.unique(story[dense])),
+        "stories_of_dense_first_days": len(story.unique()),
         "headlines_after_test": int((side[~dense] == UNUSED).sum()),
     }
-    counts = {key: value for key, value in every.card.items() if key not in ("split", "splits", "audit")}
-    return document_corpus(
-        name=name,
-        ids=every.ids,
-        texts=every.texts,
-        side=side,
-        groups={
-            "category": categories.take(pa.array(every.groups["category"])),
-            # codes are ranks of the names: with leading zeros they sort as the names do
-            "story": pc.utf8_lpad(pc.cast(pa.array(story), pa.string()), DIGITS, "0"),
-        },
-        fields=every.fields,
-        time=number,
-        seed=seed,
-        limit=limit,
-        card={"split": "time", **counts, "left_out": left_out},
-    )
+    card = {"split": "time", **counts, "left_out": left_out}
+    return headline_corpus(rows, number, side, name=name, seed=seed, limit=limit, card=card)
 
 
 def in_dense_first_days(day: NDArray[np.float64], *, times: float) -> NDArray[np.bool_]:
@@ -115,11 +98,9 @@ def in_dense_first_days(day: NDArray[np.float64], *, times: float) -> NDArray[np
     return np.asarray(day < days[first_even])
 
 
-def _days(ids: pa.StringArray, file: Path) -> NDArray[np.float64]:
+def _days(stamps: pa.StringArray) -> NDArray[np.float64]:
     """(R,) days of 24 hours since the earliest headline, NaN where the time is no number."""
-    rows = read_unquoted(file, uci_news.COLUMNS)
-    stamps = rows.column("timestamp").take(pc.index_in(ids, rows.column("id")))
     known = np.asarray(pc.match_substring_regex(stamps, r"^[0-9]{1,18}$"))
-    times = np.full(len(ids), np.nan)
+    times = np.full(len(stamps), np.nan)
     times[known] = np.asarray(pc.cast(stamps.filter(pa.array(known)), pa.int64()))
-    return np.asarray((times - times[known].min(initial=np.inf)) // uci_news.MILLISECONDS)
+    return np.asarray((times - times[known].min(initial=np.inf)) // MILLISECONDS)

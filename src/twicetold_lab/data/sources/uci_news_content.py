@@ -8,14 +8,10 @@ are for training, the next 5,348 are the test. It has no validation set there; o
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import document_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS
-from twicetold_lab.data.sources.uci_news import CATEGORIES
+from twicetold_lab.data.sources.uci_news import groups_of, with_ids
 from twicetold_lab.data.sources.user_table import UserTable
 from twicetold_lab.data.splits import by_order
 
@@ -57,26 +53,15 @@ def read(
     if not (raw / FILE).is_file():
         raise FileNotFoundError(f"{FILE} is not in {raw}. Run `dvc repro download@{raw.name}`, which fetches it")
     rows = UserTable.read(raw / FILE, COLUMNS)
-    numbered = pc.match_substring_regex(rows.column("article_id"), r"^[0-9]{1,18}$").fill_null(False)
-    rows = rows.without(pc.invert(numbered), "bad_id")
-    for column in ("title", "main_content", "story"):
-        rows = rows.without(pc.equal(rows.column(column), "").fill_null(True), f"empty_{column}")
-    rows = rows.without(pc.invert(pc.is_in(rows.column("category"), pa.array(list(CATEGORIES)))), "unknown_category")
-    number = np.asarray(pc.cast(rows.column("article_id"), pa.int64()))
-    repeated = np.ones(len(rows), bool)
-    repeated[np.unique(number, return_index=True)[1]] = False
-    rows, number = rows.without(repeated, "repeated_id"), number[~repeated]
+    rows, number = with_ids(rows, "article_id", texts=["title", "main_content", "story"])
     counts = rows.account(max_bad_rows=max_bad_rows)
-    category = pa.array(list(CATEGORIES.values())).take(
-        pc.index_in(rows.column("category"), pa.array(list(CATEGORIES)))
-    )
     other = "title" if text == "main_content" else "main_content"
     return document_corpus(
         name=name,
         ids=rows.column("article_id"),
         texts=rows.column(text),
         side=by_order(number, train=train, val=val, test=test),
-        groups={"category": category, "story": rows.column("story")},
+        groups=groups_of(rows),
         fields={other: rows.column(other), "publisher": rows.column("publisher")},
         time=number,
         seed=seed,

@@ -12,14 +12,16 @@ from twicetold_lab.grid.settings import CONF
 
 
 def test_a_cell_that_needs_a_stale_training_of_another_is_left_to_home():
+    of_teacher = {"prepare@q", "train@teacher"}
+    of_student = {*of_teacher, "mine_with_model@m"}
     before = {
         "prepare@q": set(),
         "train@teacher": {"prepare@q"},
-        "evaluate@teacher": {"train@teacher"},
-        "mine_with_model@m": {"train@teacher"},
-        "train@student": {"mine_with_model@m"},
-        "evaluate@student": {"train@student"},
-        "evaluate_ensemble@both": {"train@teacher", "train@student"},
+        "evaluate@teacher": of_teacher,
+        "mine_with_model@m": of_teacher,
+        "train@student": of_student,
+        "evaluate@student": {*of_student, "train@student"},
+        "evaluate_ensemble@both": {*of_student, "train@student"},
     }
     everything = set(before)
     assert chosen(None, before, everything) == (["teacher"], {"student": {"train@teacher"}})

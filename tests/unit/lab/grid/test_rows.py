@@ -107,7 +107,7 @@ def test_sections_that_are_none_are_refused(changed):
         check_grid({name: rows for name, rows in GRID.items() if name != "self_training"})
 
 
-SAID_ELSEWHERE = {
+SET_BY_ROW = {
     "seed=2": "`seed` is a key of the row",
     "++seed=2": "`seed` is a key of the row",
     "name=other": "it is the middle of the row's name",
@@ -121,9 +121,9 @@ SAID_ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("override", SAID_ELSEWHERE)
+@pytest.mark.parametrize("override", SET_BY_ROW)
 def test_an_override_does_not_set_what_dvc_reads_elsewhere(override):
-    words = rf"overrides must not set {re.escape(override)}: .*{re.escape(SAID_ELSEWHERE[override])}"
+    words = rf"overrides must not set {re.escape(override)}: .*{re.escape(SET_BY_ROW[override])}"
     with pytest.raises(ValueError, match=f"^params.yaml: cells: toy_news-dae-0: {words}"):
         check_grid(grid_with("cells", "toy_news-dae-0", overrides=["optimizer.lr=0.1", override]))
     everywhere = GRID | {"overrides": [override]}

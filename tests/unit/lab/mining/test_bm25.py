@@ -1,25 +1,11 @@
 import bm25s
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
-from twicetold_lab.data.corpus import Corpus
+from small_corpora import documents_of
 from twicetold_lab.mining import bm25
 from twicetold_lab.mining.groups import train_groups
-
-
-def corpus_of(texts, codes):
-    """The texts are train; one more text stands in each of val and test."""
-    count = len(texts)
-    return Corpus(
-        name="small",
-        kind="documents",
-        ids=pa.array([str(i) for i in range(count + 2)]),
-        texts=pa.array([*texts, "val", "test"]),
-        groups={"g": np.append(np.array(codes, dtype=np.int64), [0, 0])},
-        members={"train": np.arange(count), "val": np.array([count]), "test": np.array([count + 1])},
-    )
 
 
 @pytest.fixture
@@ -29,7 +15,7 @@ def crowd():
     words = np.array([f"word{i}" for i in range(80)])
     share = 1 / np.arange(1, 81)
     texts = [" ".join(rng.choice(words, rng.integers(1, 12), p=share / share.sum())) for _ in range(300)]
-    return corpus_of(texts, rng.integers(60, size=300))
+    return documents_of(texts, rng.integers(60, size=300))
 
 
 def ranked_all(corpus, *, last, max_df=10_000):
@@ -89,14 +75,14 @@ def test_negatives_come_from_the_window_of_ranks(crowd):
 
 
 def test_where_the_window_is_short_members_of_other_groups_fill_up_and_are_counted():
-    corpus = corpus_of(["blue sky", "blue sea", "blue tie", "red tie", "old car", "new car"], [0, 0, 1, 1, 2, 2])
+    corpus = documents_of(["blue sky", "blue sea", "blue tie", "red tie", "old car", "new car"], [0, 0, 1, 1, 2, 2])
     card = bm25.mine(corpus, seed=0, label="g", per_anchor=1, ranks=(1, 2)).card
     # "blue sky" and "blue sea" meet "blue tie", which meets both; "red tie" meets its own group alone, as the cars do.
     assert card["negatives"] == {"bm25": 3, "other_group": 3}
 
 
 def test_words_that_stand_in_too_many_texts_do_not_query():
-    corpus = corpus_of(
+    corpus = documents_of(
         ["the blue sky", "the blue sea", "the blue tie", "the car", "the bus", "the tram"], [0, 0, 1, 1, 2, 2]
     )
     _, texts, anchors, ranked = ranked_all(corpus, last=5, max_df=3)
@@ -107,10 +93,10 @@ def test_words_that_stand_in_too_many_texts_do_not_query():
 
 
 def test_texts_without_a_single_word_get_random_negatives():
-    corpus = corpus_of(["?!", "...", "--", "!", "blue car", "blue bus"], [0, 0, 1, 1, 2, 2])
+    corpus = documents_of(["?!", "...", "--", "!", "blue car", "blue bus"], [0, 0, 1, 1, 2, 2])
     card = bm25.mine(corpus, seed=0, label="g", per_anchor=1, ranks=(1, 2)).card
     assert card["negatives"] == {"bm25": 0, "other_group": 6}
-    nothing = corpus_of(["?!", "...", "--", "!"], [0, 0, 1, 1])
+    nothing = documents_of(["?!", "...", "--", "!"], [0, 0, 1, 1])
     assert bm25.mine(nothing, seed=0, label="g", per_anchor=1).card["negatives"]["bm25"] == 0
 
 

@@ -1,28 +1,14 @@
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hydra.utils import instantiate
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from small_corpora import documents_of
 from twicetold import layout
-from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.freshness import triplets_are_current
 from twicetold_lab.mining import bm25, neighbour, random
-
-
-def corpus_of(texts):
-    """The texts are train; one more text stands in each of val and test."""
-    count = len(texts)
-    return Corpus(
-        name="small",
-        kind="documents",
-        ids=pa.array([str(i) for i in range(count + 2)]),
-        texts=pa.array([*texts, "blue val", "blue test"]),
-        groups={"g": np.append(np.arange(count) // 2, [0, 0])},
-        members={"train": np.arange(count), "val": np.array([count]), "test": np.array([count + 1])},
-    )
 
 
 @pytest.fixture
@@ -34,7 +20,7 @@ def crowd():
 
 
 def test_the_tfidf_neighbour_is_the_other_text_of_the_highest_cosine(crowd):
-    triplets = neighbour.mine(corpus_of(crowd), seed=0, label="g", score="tfidf")
+    triplets = neighbour.mine(documents_of(crowd), seed=0, label="g", score="tfidf")
     rows = TfidfVectorizer(sublinear_tf=True).fit_transform(crowd)
     cosine = (rows @ rows.T).toarray()
     cosine[np.array(crowd)[:, None] == np.array(crowd)] = -1
@@ -44,7 +30,7 @@ def test_the_tfidf_neighbour_is_the_other_text_of_the_highest_cosine(crowd):
 
 
 def test_the_bm25_neighbour_is_the_first_of_its_list(crowd):
-    triplets = neighbour.mine(corpus_of(crowd), seed=0, label="g", score="bm25")
+    triplets = neighbour.mine(documents_of(crowd), seed=0, label="g", score="bm25")
     queries, scores = bm25.bm25_weights(crowd)
     found = (queries @ scores).toarray()
     found[np.array(crowd)[:, None] == np.array(crowd)] = -1
@@ -54,7 +40,7 @@ def test_the_bm25_neighbour_is_the_first_of_its_list(crowd):
 @pytest.mark.parametrize("score", ["bm25", "tfidf"])
 def test_a_copy_is_no_neighbour_and_the_third_text_is_another(score):
     texts = ["blue sky", "blue sky", "blue sea", "red car", "red bus", "?!"]
-    triplets = neighbour.mine(corpus_of(texts), seed=0, label="g", score=score)
+    triplets = neighbour.mine(documents_of(texts), seed=0, label="g", score=score)
     for anchor, positive, negative in zip(triplets.anchor, triplets.positive, triplets.negative, strict=True):
         assert len({texts[anchor], texts[positive], texts[negative]}) == 3
         assert texts[anchor].split()[0] == texts[positive].split()[0]
@@ -63,7 +49,7 @@ def test_a_copy_is_no_neighbour_and_the_third_text_is_another(score):
 
 @pytest.mark.parametrize("score", ["bm25", "tfidf"])
 def test_the_size_of_the_batches_changes_nothing(crowd, score, monkeypatch):
-    corpus = corpus_of(crowd)
+    corpus = documents_of(crowd)
     whole = neighbour.mine(corpus, seed=0, label="g", score=score)
     monkeypatch.setattr(bm25, "PRODUCTS", 500)
     pieces = neighbour.mine(corpus, seed=0, label="g", score=score)
@@ -72,7 +58,7 @@ def test_the_size_of_the_batches_changes_nothing(crowd, score, monkeypatch):
 
 
 def test_the_card_says_how_many_guesses_the_labels_confirm(crowd):
-    triplets = neighbour.mine(corpus_of(crowd), seed=0, label="g", score="bm25")
+    triplets = neighbour.mine(documents_of(crowd), seed=0, label="g", score="bm25")
     right = (triplets.anchor // 2 == triplets.positive // 2).sum()
     assert triplets.card["positives"] == {"of_known_group": len(triplets), "of_the_anchors_group": right}
 
@@ -81,12 +67,12 @@ def test_the_card_says_how_many_guesses_the_labels_confirm(crowd):
 @pytest.mark.parametrize("score", ["bm25", "tfidf"])
 def test_a_corpus_without_neighbours_says_so(texts, score):
     with pytest.raises(ValueError, match="no train text of 'small' shares a word"):
-        neighbour.mine(corpus_of(texts), seed=0, label="g", score=score)
+        neighbour.mine(documents_of(texts), seed=0, label="g", score=score)
 
 
 def test_an_unknown_score_is_refused(crowd):
     with pytest.raises(ValueError, match=r"score is one of .* got 'cosine'"):
-        neighbour.mine(corpus_of(crowd), seed=0, label="g", score="cosine")
+        neighbour.mine(documents_of(crowd), seed=0, label="g", score="cosine")
 
 
 def test_what_the_leaf_mines_is_current_for_a_training_by_hand(news, composed, tmp_path):

@@ -3,35 +3,22 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from small_corpora import documents_of
 from twicetold import layout
-from twicetold_lab.data.corpus import UNKNOWN, Corpus
+from twicetold_lab.data.corpus import UNKNOWN
 from twicetold_lab.examples.self_training import VECTOR_NEIGHBOURS, VectorNeighbours
 from twicetold_lab.mining import vector_neighbours
 from twicetold_lab.mining.vector_neighbours import NearestPairs, mine
 
 
-def corpus_of(numbers):
-    """Texts of train, equal where numbers are, and one more text in each of val and test."""
-    count = len(numbers)
-    return Corpus(
-        name="small",
-        kind="documents",
-        ids=pa.array([str(i) for i in range(count + 2)]),
-        texts=pa.array([*(f"text {number}" for number in numbers), "val", "test"]),
-        groups={"g": np.append(np.arange(count) // 2, [0, 0])},
-        members={"train": np.arange(count), "val": np.array([count]), "test": np.array([count + 1])},
-    )
-
-
 @given(numbers=st.lists(st.integers(0, 12), min_size=4, max_size=40), seed=st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_the_neighbour_is_the_other_text_of_the_highest_similarity(random_teacher, numbers, seed):
-    corpus = corpus_of([0, 1, *numbers])
+    corpus = documents_of([f"text {n}" for n in (0, 1, *numbers)])
     teacher = random_teacher(len(corpus), seed=seed)
     texts = corpus.texts.to_pylist()
     best = {}
@@ -57,14 +44,14 @@ def test_the_neighbour_is_the_other_text_of_the_highest_similarity(random_teache
 
 
 def test_no_text_of_validation_or_test_is_read(random_teacher):
-    corpus = corpus_of(range(10))
+    corpus = documents_of([f"text {n}" for n in range(10)])
     teacher = random_teacher(len(corpus), seed=1)
     mine(corpus, teacher, label="g", seed=0)
     assert teacher.asked <= set(corpus.members["train"].tolist())
 
 
 def test_the_card_says_how_many_guesses_the_labels_confirm(random_teacher):
-    corpus = corpus_of(range(20))
+    corpus = documents_of([f"text {n}" for n in range(20)])
     corpus = replace(corpus, groups={"g": np.where(np.arange(22) < 15, corpus.groups["g"], UNKNOWN)})
     found = mine(corpus, random_teacher(22, seed=2), label="g", seed=0)
     one, other = corpus.groups["g"][found.anchor], corpus.groups["g"][found.positive]
@@ -79,13 +66,13 @@ def test_the_card_says_how_many_guesses_the_labels_confirm(random_teacher):
 def test_a_text_without_a_vector_has_no_neighbour(teacher_of):
     vectors = np.eye(6, 3, dtype=np.float32)  # rows from the fourth on are zero
     vectors[1] = vectors[0]
-    found = mine(corpus_of(range(4)), teacher_of(vectors, vectors), label="g", seed=0)
+    found = mine(documents_of([f"text {n}" for n in range(4)]), teacher_of(vectors, vectors), label="g", seed=0)
     assert found.anchor.tolist() == [0, 1]
     assert found.positive.tolist() == [1, 0]
 
 
 def test_neighbours_of_neighbours_are_of_one_group(tmp_path):
-    corpus = corpus_of(range(8))
+    corpus = documents_of([f"text {n}" for n in range(8)])
     pairs = NearestPairs(np.array([0, 1, 4]), np.array([1, 2, 5]), {"train": corpus.train_digest()})
     pairs.save(layout.mined_file(tmp_path, VECTOR_NEIGHBOURS))
     index = VectorNeighbours(str(tmp_path)).index(corpus, tmp_path / "unused")
@@ -97,7 +84,7 @@ def test_neighbours_of_neighbours_are_of_one_group(tmp_path):
 
 
 def test_pairs_of_another_train_split_are_refused(tmp_path):
-    corpus = corpus_of(range(8))
+    corpus = documents_of([f"text {n}" for n in range(8)])
     NearestPairs(np.array([0]), np.array([1]), {"train": "another"}).save(
         layout.mined_file(tmp_path, VECTOR_NEIGHBOURS)
     )

@@ -89,27 +89,12 @@ def test_malformed_rows_are_counted_by_reason_with_their_lines(tmp_path):
     assert sum(len(p) for p in corpus.pairs.values()) == 30
 
 
-def test_a_quote_that_is_never_closed_costs_its_own_line_and_no_other(tmp_path):
-    bad = '94\t101\t102\t"never closed\ty\t0\n95\t103\t104\tkept\tkept too\t0\n'
-    corpus = quora.read(write(tmp_path, pairs(30), bad), name="x", val_pairs=4, test_pairs=4, max_bad_rows=0.04)
-    assert corpus.card["malformed_lines"] == {"unclosed_quote": [32]}
-    assert "kept too" in corpus.texts.to_pylist()
-
-
 def test_more_malformed_rows_than_allowed_are_an_error_that_names_their_lines(tmp_path):
     write(tmp_path, pairs(30), "too\tfew\n")
     with pytest.raises(ValueError, match=r"quora_duplicate_questions.tsv: 1 of 31 rows .* at most 1.0%") as e:
         quora.read(tmp_path, name="x", val_pairs=4, test_pairs=4)
     assert "wrong_column_count 1 (line 32)" in str(e.value)
     assert "+data.source.max_bad_rows=<share>" in str(e.value)
-
-
-def test_bytes_that_are_no_utf8_cost_their_row_only(tmp_path):
-    write(tmp_path, pairs(30))
-    with (tmp_path / quora.FILE).open("ab") as out:
-        out.write(b"99\t1\t2\tZ\xfcrich\ty\t1\n")
-    corpus = quora.read(tmp_path, name="x", val_pairs=4, test_pairs=4, max_bad_rows=0.04)
-    assert corpus.card["malformed"] == {"not_utf8": 1}
 
 
 def test_another_header_is_refused(tmp_path):
@@ -279,10 +264,6 @@ def test_a_fingerprint_is_a_hash_that_no_process_and_no_platform_changes():
 
 def test_the_order_of_the_texts_and_the_place_between_them_count():
     assert len(np.unique(fingerprints(["a", "b", "ab", ""], ["b", "a", "", "ab"]))) == 4
-
-
-def test_no_pairs_have_no_fingerprints():
-    assert fingerprints([], []).shape == (0,)
 
 
 def test_saved_pairs_are_loaded_again_and_saved_to_the_same_bytes(tmp_path):

@@ -3,7 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from twicetold_lab.data.sources import toy_articles, toy_news, toy_questions
+from twicetold_lab.data.sources import toy_articles, toy_news, toy_questions, toy_threads, toy_titles
 from twicetold_lab.data.sources.toy_grammar import Scheme, another, fill, tell
 
 LEXICON = {"city": ("Rome", "Paris", "Delhi|New Delhi"), "count": ("2|two",)}
@@ -68,3 +68,21 @@ def test_another_is_never_a_taken_one(taken):
 def test_the_files_of_words_and_rules_give_the_texts_that_published_numbers_are_about(source, digest):
     texts = source.read(None, name="toy").texts.to_pylist()
     assert hashlib.sha256("\n".join(texts).encode()).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("source", "size"),
+    [
+        (toy_articles, {"stories": 30}),
+        (toy_news, {"stories": 30}),
+        (toy_questions, {"families": 30}),
+        (toy_threads, {"threads": 30}),
+        (toy_titles, {"stories": 30}),
+    ],
+)
+def test_a_seed_gives_one_corpus_and_another_seed_another(source, size, tmp_path):
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        source.read(None, name="toy", seed=seed, **size).save(tmp_path / folder)
+    written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
+    assert written[0] == written[1]
+    assert written[0]["texts.parquet"] != written[2]["texts.parquet"]

@@ -16,14 +16,6 @@ def corpus():
     return toy_news.read(NOWHERE, name="toy_news")
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_gives_others(corpus, tmp_path):
-    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
-        toy_news.read(NOWHERE, name="toy_news", seed=seed).save(tmp_path / folder)
-    written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
-    assert written[0] == written[1]
-    assert written[0]["texts.parquet"] != written[2]["texts.parquet"]
-
-
 def test_every_headline_has_its_own_id_and_no_text_occurs_twice(corpus):
     assert len(set(corpus.ids.to_pylist())) == len(corpus)
     assert len({text.casefold() for text in corpus.texts.to_pylist()}) == len(corpus)

@@ -75,11 +75,6 @@ def test_texts_of_one_thread_of_train_are_one_cluster():
     assert np.bincount(cluster[train]).max() > 4  # several turns and their histories
 
 
-def test_a_seed_gives_one_corpus_and_another_seed_another():
-    one, same, other = (read(threads=30, seed=seed).texts.to_pylist() for seed in (0, 0, 1))
-    assert one == same != other
-
-
 def test_two_threads_in_every_split_are_needed():
     with pytest.raises(ValueError, match="use more `threads`"):
         read(threads=3)

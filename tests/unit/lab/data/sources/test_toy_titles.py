@@ -56,11 +56,6 @@ def test_no_story_is_on_two_sides_and_no_title_is_paired_across(corpus):
         assert not set(corpus.members[one]) & set(corpus.members[other])
 
 
-def test_a_seed_gives_one_corpus_and_another_seed_another():
-    one, same, other = (read(stories=30, seed=seed).texts.to_pylist() for seed in (0, 0, 1))
-    assert one == same != other
-
-
 def test_a_number_of_bodies_below_0_is_refused():
     with pytest.raises(ValueError, match="got alike=-1 and others=1"):
         read(stories=30, alike=-1)

@@ -93,16 +93,6 @@ def test_the_story_split_puts_no_story_on_two_sides(raw):
     assert corpus.group_names == {"category": ["business", "entertainment", "health", "technology"]}
 
 
-def test_the_time_split_goes_by_number_with_val_at_the_end_of_train(raw):
-    corpus = uci_news.read(raw, name="x", split="time", train=100, val=0.2, test=60)
-    numbers = {s: [int(corpus.ids[int(i)].as_py()) for i in m] for s, m in corpus.members.items()}
-    assert sorted(numbers["train"]) == list(range(1, 81))
-    assert sorted(numbers["val"]) == list(range(81, 101))
-    assert sorted(numbers["test"]) == list(range(101, 161))
-    assert len(corpus) == 160
-    assert corpus.card["audit"]["test"]["texts_before_end_of_train"] == 0.0
-
-
 def test_category_codes_follow_their_names(raw):
     corpus = uci_news.read(raw, name="x")
     row = corpus.ids.to_pylist().index("7")  # story 1, category t
@@ -124,9 +114,7 @@ def test_the_corpus_survives_saving(raw, tmp_path):
 
 
 def test_wrong_options_and_missing_files_are_named(raw, tmp_path):
-    with pytest.raises(ValueError, match="'story' or by 'time', got 'random'"):
-        uci_news.read(raw, name="x", split="random")
-    with pytest.raises(ValueError, match="there are 200"):
+    with pytest.raises(ValueError, match="by 'story', got 'time'; data=uci_news_time is split by time"):
         uci_news.read(raw, name="x", split="time")
     with pytest.raises(FileNotFoundError, match=r"newsCorpora.csv is not in .*dvc repro download@"):
         uci_news.read(tmp_path / "nowhere", name="x")

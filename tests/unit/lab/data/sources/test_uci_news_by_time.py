@@ -3,11 +3,12 @@ import random
 import numpy as np
 import pytest
 
-from twicetold_lab.data.sources import uci_news, uci_news_by_time
+from twicetold_lab.data.sources import uci_news_by_time
 from twicetold_lab.data.sources.uci_news_by_time import in_dense_first_days
 from twicetold_lab.reporting.provenance import facts
 
 SPLIT = {"train": 100, "val": 0.2, "test": 60}
+ARTICLE = {"train": list(range(1, 81)), "val": list(range(81, 101)), "test": list(range(101, 161))}
 START, DAY = 1394470370698, 86_400_000  # milliseconds
 EVEN = (30,) * 12
 
@@ -28,9 +29,9 @@ def file_of(per_day, *, per_story=4):
 
 @pytest.fixture
 def read(tmp_path):
-    def read(lines, *, source=uci_news_by_time, **options):
+    def read(lines, **options):
         (tmp_path / "newsCorpora.csv").write_text("\n".join(lines))
-        return source.read(tmp_path, name="x", **SPLIT, **options)
+        return uci_news_by_time.read(tmp_path, name="x", **SPLIT, **options)
 
     return read
 
@@ -52,16 +53,11 @@ def numbers(corpus):
     ],
 )
 def test_a_file_as_dense_in_its_first_days_as_later_is_split_as_the_article_did(read, per_day):
-    rows = file_of(per_day)
-    ours, article = read(rows), read(rows, source=uci_news, split="time")
-    assert numbers(ours) == numbers(article)
-    assert numbers(ours)["train"][0] == 1
-    assert (ours.ids, ours.texts, ours.fields) == (article.ids, article.texts, article.fields)
-    for group, codes in article.groups.items():
-        np.testing.assert_array_equal(ours.groups[group], codes)
-    assert ours.group_names == article.group_names
-    assert ours.card["left_out"]["headlines_of_dense_first_days"] == 0
-    assert {**ours.card, "left_out": 0} == {**article.card, "left_out": 0}
+    corpus = read(file_of(per_day))
+    assert numbers(corpus) == ARTICLE
+    assert len(corpus) == 160
+    assert corpus.card["audit"]["test"]["texts_before_end_of_train"] == 0.0
+    assert corpus.card["left_out"]["headlines_of_dense_first_days"] == 0
 
 
 def test_the_split_begins_after_dense_first_days_and_the_card_counts_every_row(read):
@@ -101,10 +97,9 @@ def test_which_days_are_left_out_does_not_depend_on_the_order_of_the_rows(read):
 
 
 def test_every_day_stays_where_none_may_be_left_out(read):
-    rows = file_of((500, 200, *EVEN))
-    ours, article = read(rows, dense_days=None), read(rows, source=uci_news, split="time")
-    assert numbers(ours) == numbers(article)
-    assert ours.card["left_out"]["rule"] == "no dense days"
+    corpus = read(file_of((500, 200, *EVEN)), dense_days=None)
+    assert numbers(corpus) == ARTICLE
+    assert corpus.card["left_out"]["rule"] == "no dense days"
 
 
 @pytest.mark.parametrize(("untimed", "left_out"), [(slice(100, 102), 698), (slice(None), 0)])

@@ -1,4 +1,4 @@
-"""What is seen of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
+"""Observation of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
 
 import os
 import shutil
@@ -101,7 +101,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
-    """What takes the metrics of each epoch, for MLflow, loggers of one's own and the sweep.
+    """A callback for the metrics of each epoch: MLflow, loggers of one's own and the sweep.
 
     Raises:
         ValueError: if a logger that the settings name is none.

@@ -6,8 +6,8 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from twicetold_lab.grid.by_hand import prepare_pretrained, reads_triplets
 from twicetold_lab.grid.settings import CONF
+from twicetold_lab.grid.standalone import prepare_pretrained, reads_triplets
 
 GLOVE = "glove/glove.6B.50d.txt"
 OFF = {"augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None}, "consistency": {"weight": 0.0}}

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from twicetold_lab.grid.watching import KEPT_DAYS, forget_old
+from twicetold_lab.grid.observation import KEPT_DAYS, forget_old
 
 HOLD = """
 import sys, time

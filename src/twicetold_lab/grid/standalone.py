@@ -15,7 +15,7 @@ from twicetold.pretrained import fetch
 from twicetold.trained.provenance import named, pretrained_files, synonyms_from
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.freshness import corpus_is_current, is_made_with, triplets_are_current
-from twicetold_lab.grid.settings import CONF, without_hydra
+from twicetold_lab.grid.settings import choices, without_hydra
 
 PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 
@@ -63,7 +63,7 @@ def prepare_pretrained(cfg: DictConfig, overrides: Iterable[str] = ()) -> None:
         FileNotFoundError: if a file of one's own is not there.
         ModelUnavailable: if the hub does not give a model.
     """
-    published = {path.stem for path in (CONF / "pretrained").glob("*.yaml")}
+    published = choices("pretrained")
     folders = [override for override in overrides if override.startswith("paths.")]
     config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     for file in pretrained_files(config):
@@ -96,7 +96,7 @@ def _missing(cfg: DictConfig) -> list[str]:
 
 
 def reads_triplets(cfg: DictConfig) -> bool:
-    """Whether a training may read what the stage `mine` writes: its examples name one of the strategies.
+    """True if a training may read the output of the stage `mine`: its examples name one of the strategies.
 
     Those count as its data then (`runs.identity`), also where a corpus has labelled pairs and none is read.
     """
