@@ -4,6 +4,7 @@ It is the input of the denoising autoencoder (Okura et al. 2016) and of the `bin
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.kept import kept
+from twicetold.features.cached import cached
 from twicetold.features.rows import CsrRows, Declared
 
 
+@dataclass(eq=False, repr=False)
 class BagOfWords(Declared, BaseEstimator):
     """Binary rows over the most frequent words of the train texts.
 
@@ -29,17 +31,10 @@ class BagOfWords(Declared, BaseEstimator):
         vocabulary_: the words, in column order.
     """
 
-    def __init__(
-        self,
-        max_features: int | None = 10_000,
-        stop_words: str | None = "english",
-        min_df: float = 1,
-        max_df: float = 1.0,
-    ) -> None:
-        self.max_features = max_features
-        self.stop_words = stop_words
-        self.min_df = min_df
-        self.max_df = max_df
+    max_features: int | None = 10_000
+    stop_words: str | None = "english"
+    min_df: float = 1
+    max_df: float = 1.0
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary.
@@ -53,7 +48,7 @@ class BagOfWords(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One binary row per text."""
         check_is_fitted(self)
-        return CsrRows.from_scipy(kept(self, binary_counter, self.vocabulary_).transform(texts), binary=True)
+        return CsrRows.from_scipy(cached(self, binary_counter, self.vocabulary_).transform(texts), binary=True)
 
     @property
     def shape(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from twicetold.files import write_folder
 
@@ -80,7 +81,7 @@ class CsrRows:
         lengths = self.indptr[rows + 1] - starts
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        entries = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        entries = runs(starts, lengths)
         return SparseRows(
             torch.from_numpy(self.indices[entries].astype(np.int64)),
             torch.from_numpy(offsets),
@@ -155,8 +156,14 @@ class CsrRows:
         return cls(mapped("indptr"), mapped("indices"), values, int(mapped("width")))
 
 
+def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers start, …, start + length − 1 of every run, one run after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
 class Declared:
-    """What a featuriser declares of itself, for those that inherit it and say nothing else."""
+    """Defaults of a featuriser's declarations."""
 
     ordered: bool = False
     """Whether rows are sequences, which are then batched by length."""
@@ -195,3 +202,25 @@ class Featuriser(Protocol):
     def shape(self) -> Mapping[str, Any]:
         """Constructor arguments of an encoder that describe its features: at least `width`."""
         ...
+
+
+def keep_state(owner: object, part: object, prefix: str) -> None:
+    """Keep the fitted state of a featuriser that another one holds, as attributes of the owner, `<prefix><attribute>`.
+
+    Args:
+        owner: the featuriser that is saved; it has a `card_` of its own.
+        part: the fitted featuriser that it holds.
+        prefix: ends in `__`.
+    """
+    for attribute, value in vars(part).items():
+        if attribute.endswith("_") and not attribute.startswith("_") and attribute != "card_":
+            setattr(owner, prefix + attribute, value)
+
+
+def with_state(owner: object, part: Any, prefix: str) -> Featuriser:
+    """A copy of the featuriser `part`, with the state that `keep_state` left in the owner."""
+    fitted: Featuriser = clone(part)
+    for attribute, value in vars(owner).items():
+        if attribute.startswith(prefix):
+            setattr(fitted, attribute.removeprefix(prefix), value)
+    return fitted

@@ -50,6 +50,29 @@ def first_words(file: Path, count: int) -> list[str]:
         return [line.partition(" ")[0] for line in islice(lines, count)]
 
 
+def extended(
+    vocabulary: list[str], file: str | None, *, further: int, centred: bool = True
+) -> tuple[list[str], NDArray[np.float32] | None]:
+    """A vocabulary with the first words of a file of vectors, and the vectors of its words.
+
+    Args:
+        vocabulary: the words of the train texts.
+        file: of the vectors; None for none.
+        further: how many of its first words follow those of the train texts.
+        centred: subtract the mean of the vectors and scale them, see `alike`.
+
+    Raises:
+        ValueError: if further words are to come from no file.
+    """
+    if file is None:
+        if further:
+            raise ValueError(f"further={further} words would be those of a file of vectors: set vectors too, or 0")
+        return vocabulary, None
+    whole = list(dict.fromkeys([*vocabulary, *first_words(Path(file), further)]))
+    vectors = word_vectors(Path(file), whole)
+    return whole, alike(vectors) if centred else vectors
+
+
 def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
     """Those of the wanted words that the file has, and their vectors."""
     with file.open(encoding="utf-8") as lines:
@@ -66,12 +89,12 @@ def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
             strings_can_be_null=False,
         ),
     )
-    kept = pa.Table.from_batches(
+    table = pa.Table.from_batches(
         [batch.filter(pc.is_in(batch["word"], wanted)) for batch in reader], reader.schema
     ).combine_chunks()
-    if not len(kept):
+    if not len(table):
         return pa.array([], pa.string()), np.zeros((0, len(numbers)), np.float32)
-    return kept["word"].chunk(0), np.stack([kept[name].to_numpy() for name in numbers], axis=1)
+    return table["word"].chunk(0), np.stack([table[name].to_numpy() for name in numbers], axis=1)
 
 
 def require(file: Path) -> Path:

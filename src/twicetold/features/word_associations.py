@@ -13,6 +13,7 @@ Shape letters: K tokens, P pairs of words that are neighbours in train and have 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.tokens import Words, numbered
 
 
+@dataclass(eq=False, repr=False)
 class WordAssociations(Words):
     """Words of a text, in order, as numbers; the associations go to the encoder.
 
@@ -39,21 +41,11 @@ class WordAssociations(Words):
         counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words.
     """
 
-    _associations: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
-
-    def __init__(
-        self,
-        lower_case: bool = False,
-        min_df: int = 1,
-        max_features: int | None = None,
-        max_length: int | None = None,
-        sif_a: float | None = None,
-        window: int = 2,
-        smoothing: float = 0.75,
-    ) -> None:
-        super().__init__(lower_case, min_df, max_features, max_length, counted=True, sif_a=sif_a)
-        self.window = window
-        self.smoothing = smoothing
+    vectors: str | None = field(default=None, init=False)
+    counted: bool = field(default=True, init=False)
+    window: int = 2
+    smoothing: float = 0.75
+    _associations: tuple[NDArray[np.int64], NDArray[np.float32]] | None = field(default=None, init=False)
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary, and count neighbours.
