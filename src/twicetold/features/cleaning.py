@@ -104,9 +104,9 @@ class Cleaned(Declared, BaseEstimator):
 
     def _inner(self) -> Featuriser:
         """The fitted featuriser; of a loaded model, restored from the attributes `inner__<attribute>`."""
-        if "_fitted" not in vars(self):
-            self._fitted: Featuriser = with_state(self, self.featuriser, INNER)
-        return self._fitted
+        fitted: Featuriser = vars(self).get("_fitted") or with_state(self, self.featuriser, INNER)
+        self._fitted = fitted
+        return fitted
 
     def _clean(self, texts: Texts) -> Texts:
         steps = {name: value for name, value in self.get_params(deep=False).items() if name != "featuriser"}

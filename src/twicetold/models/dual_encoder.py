@@ -7,7 +7,7 @@ mean over word vectors, trained from scratch, in place of the paper's two pretra
     x_t = E[w_t]                           a vector for each token, one per role
     h_t = LSTM(x_t, h_t−1)                 or x_t itself
     q, d = LayerNorm(W · mean_t h_t)       the two towers
-    s = q · d                              mean over both directions (layers.dual)
+    s = q · d                              mean over both directions (layers.two_tower)
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding dimensions.
 """
@@ -16,10 +16,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
-from twicetold.layers.dual import DualTower
 from twicetold.layers.hashing import linear
 from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.two_tower import DualTower
 
 
 class DualEncoder(DualTower):

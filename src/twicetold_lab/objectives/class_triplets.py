@@ -72,7 +72,6 @@ def batch_hard(
     *,
     activation: Callable[[Tensor], Tensor] = all_pairs.softplus,
     euclidean: bool = False,
-    reference_exact: bool = False,
 ) -> TripletLoss:
     """The mean of φ over the anchors whose hardest positive and hardest negative violate the order.
 
@@ -85,10 +84,6 @@ def batch_hard(
         label: (B,) int64 class of each row, negative where unknown.
         activation: from s_an − s_ap to φ.
         euclidean: as in `batch_all`.
-        reference_exact: Mask like the reference implementation, which is correct only if no dot product is
-            negative: an invalid positive is raised by the row's maximum (so a very negative one still wins), an invalid
-            negative is set to 0 (so the hardest is never below 0), anchors without a positive or a negative take part,
-            and ties are counted among all rows.
     """
     _check(embedding, label)
     known = (label >= 0).nonzero().squeeze(1)
@@ -101,15 +96,9 @@ def batch_hard(
         dots = -distances(dots)
     negative = classes[:, None] != classes
     positive = ~negative & ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-    if reference_exact:
-        hardest_positive = (dots + dots.amax(1, keepdim=True) * ~positive).amin(1)
-        hardest_negative = (dots * negative).amax(1)
-        gap = hardest_negative - hardest_positive
-        positive, negative = torch.ones_like(positive), torch.ones_like(negative)
-    else:
-        hardest_positive = dots.masked_fill(~positive, torch.inf).amin(1)
-        hardest_negative = dots.masked_fill(~negative, -torch.inf).amax(1)
-        gap = torch.where(positive.any(1) & negative.any(1), hardest_negative - hardest_positive, 0)
+    hardest_positive = dots.masked_fill(~positive, torch.inf).amin(1)
+    hardest_negative = dots.masked_fill(~negative, -torch.inf).amax(1)
+    gap = torch.where(positive.any(1) & negative.any(1), hardest_negative - hardest_positive, 0)
     active = (gap > 0).to(dots.dtype)
     count = active.sum()
     loss = (activation(gap) * active).sum() / count.clamp(min=1)

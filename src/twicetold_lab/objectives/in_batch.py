@@ -7,7 +7,7 @@ negative.** In full, for an anchor and a text:
     own pair, label 1          positive
     own pair, label 0          negative, usually a hard one
     own mined negatives        negative
-    another row, same cluster  positive if the objective has several positives, else neither
+    another row, same cluster  positive if the objective compares positives of other rows, else neither
     anything else              negative, also if a cluster is unknown
 
 Texts with class codes (no pairs) follow the same rule; those of unknown class are ignored.

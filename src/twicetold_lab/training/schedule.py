@@ -52,9 +52,9 @@ class Schedule:
 
     epochs: int
     batch_size: int
-    patience: int | None
-    gradient_clip: float | None
-    precision: Literal["32-true", "bf16-mixed", "auto"]
+    patience: int | None = None
+    gradient_clip: float | None = None
+    precision: Literal["32-true", "bf16-mixed", "auto"] = "32-true"
     warmup_steps: int | None = None
     decay: Literal["inverse_sqrt", "linear"] | None = None
     micro_batch: int | None = None

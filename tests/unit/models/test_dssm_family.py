@@ -144,14 +144,7 @@ def test_every_view_trains(multi_view):
     turned = Encoding(
         encoding.embedding.roll(1, 0), Roles(encoding.extra.query.roll(1, 0), encoding.extra.document.roll(1, 0))
     )
-    InfoNce(
-        temperature=0.1,
-        similarity="cosine",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )(EncodedBatch(encoding, turned))["loss"].backward()
+    InfoNce(temperature=0.1)(EncodedBatch(encoding, turned))["loss"].backward()
     optimizer.step()
     for tower, old in zip(model.towers, before):
         for name, parameter in tower.named_parameters():

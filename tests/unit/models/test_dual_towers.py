@@ -84,14 +84,7 @@ def test_dots_begin_soft_enough_for_a_softmax(family):
 
 
 def test_training_finds_each_query_its_document(family):
-    objective = InfoNce(
-        temperature=1.0,
-        similarity="dot",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    objective = InfoNce(temperature=1.0, similarity="dot")
     optimizer = torch.optim.Adam(family.parameters(), lr=0.02)
     left, right = rows(8), rows(8, seed=5)
     for _ in range(150):

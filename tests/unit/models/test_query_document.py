@@ -82,14 +82,7 @@ def test_two_towers_learn_what_one_cannot_where_a_word_means_something_else_in_a
     model = shaken(model_of(True, 3))  # of towers that are alike, each would meet the other half-way and stay there
     columns = SparseRows(torch.arange(2) + 1, torch.arange(3), None, 3)
     swapped = SparseRows(torch.arange(2, 0, -1), torch.arange(3), None, 3)
-    objective = InfoNce(
-        temperature=0.2,
-        similarity="cosine",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    objective = InfoNce(temperature=0.2)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for _ in range(100):
         optimizer.zero_grad()

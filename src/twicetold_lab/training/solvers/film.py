@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
 
-from twicetold.layers.linear_map import LinearMap
+from twicetold.layers.two_tower import LinearMap
 from twicetold.models.protocol import Encoder
 from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.objectives.triplet import Triplet

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from twicetold.encoding import EncodedBatch, Encoding
-from twicetold_lab.objectives.correlation import Correlation
+from twicetold_lab.objectives.similarities import Correlation
 
 SIDE = Encoding(torch.zeros(6, 2))
 GRADE = torch.tensor([5.0, 0, 3.2, 1, 4, 2])

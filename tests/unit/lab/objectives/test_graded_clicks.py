@@ -74,8 +74,7 @@ def test_the_loss_is_that_of_the_loop(power, order, mined):
 
 
 def test_without_weight_and_order_it_is_the_softmax_of_dssm():
-    settings = {"similarity": "cosine", "negatives": None, "symmetric": False, "several_positives": False}
-    dssm = InfoNce(temperature=0.2, length_penalty=0.0, different_pairs=False, **settings)
+    dssm = InfoNce(temperature=0.2, different_pairs=False)
     batch = log_of(14, 5)
     clicked = batch.label > 0
     batch = replace(batch, positive_group=torch.where(clicked, batch.group, -1))

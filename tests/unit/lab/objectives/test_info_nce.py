@@ -15,8 +15,7 @@ from twicetold_lab.objectives.info_nce import InfoNce, _drawn
 
 
 def nce(**changes):
-    settings = {"temperature": 0.1, "similarity": "cosine", "negatives": None, "symmetric": False}
-    return InfoNce(**{**settings, "several_positives": False, "length_penalty": 0.0, **changes})
+    return InfoNce(**{"temperature": 0.1, **changes})
 
 
 def side(size, seed, views=None):

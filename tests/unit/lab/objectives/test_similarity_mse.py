@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, mse_loss
 
 from twicetold.encoding import EncodedBatch, Encoding, Roles
-from twicetold_lab.objectives.similarity_mse import SimilarityMse
+from twicetold_lab.objectives.similarities import SimilarityMse
 
 
 def side(size, seed, *, towers=False):

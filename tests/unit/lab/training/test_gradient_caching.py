@@ -31,14 +31,7 @@ def dssm(width, **changes):
 
 
 def objective():
-    return InfoNce(
-        temperature=0.1,
-        similarity="cosine",
-        negatives=None,
-        symmetric=True,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    return InfoNce(temperature=0.1, symmetric=True)
 
 
 def batch_of(corpus, rows):
@@ -176,12 +169,11 @@ def trained(corpus, folder, micro_batch, precision="32-true"):
         make_optimizer=partial(torch.optim.SGD, lr=0.1),
         validate=lambda encoder: ("auroc", 0.5),
         seed=3,
-        micro_batch=micro_batch,
+        schedule=Schedule(epochs=2, batch_size=16, gradient_clip=1.0, precision=precision, micro_batch=micro_batch),
     )
     fit(
         learner,
         train_loader(index, rows, EpochBatches(index, batch_size=16, seed=3), workers=0),
-        schedule=Schedule(epochs=2, batch_size=16, patience=None, gradient_clip=1.0, precision=precision),
         runtime=Runtime("cpu", workers=0, progress=False),
         checkpoints=folder,
         on_epoch=lambda metrics, epoch: None,

@@ -19,8 +19,7 @@ HIGHEST = 0.01
 
 
 def schedule_of(**settings):
-    plain = {"epochs": 4, "batch_size": 5, "patience": None, "gradient_clip": None, "precision": "32-true"}
-    return Schedule(**{**plain, **settings})
+    return Schedule(**{"epochs": 4, "batch_size": 5, **settings})
 
 
 def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_steps():
@@ -106,6 +105,7 @@ def train(corpus, folder, *, rates, cut=None, **settings):
         make_optimizer=partial(make, lr=HIGHEST, momentum=0.9),
         validate=lambda encoder: ("auroc", float(len(rates))),
         seed=3,
+        schedule=schedule_of(**settings),
     )
 
     def on_epoch(metrics, epoch):
@@ -115,7 +115,6 @@ def train(corpus, folder, *, rates, cut=None, **settings):
     fit(
         learner,
         train_loader(index, rows, EpochBatches(index, batch_size=5, seed=3), workers=0),
-        schedule=schedule_of(**settings),
         runtime=Runtime("cpu", workers=0, progress=False),
         checkpoints=folder,
         on_epoch=on_epoch,
