@@ -48,7 +48,7 @@ class BagOfWords(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One binary row per text."""
         check_is_fitted(self)
-        return CsrRows.from_scipy(cached(self, binary_counter, self.vocabulary_).transform(texts), binary=True)
+        return CsrRows.from_scipy(cached(self, counter, self.vocabulary_, True).transform(texts), binary=True)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -76,17 +76,12 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
     return [str(word) for word in vectorizer.get_feature_names_out()]
 
 
-def counter(vocabulary: list[str]) -> CountVectorizer:
-    """Whose `transform` gives (texts, words) counts over a fixed vocabulary, a float32 CSR matrix.
+def counter(vocabulary: list[str], binary: bool = False) -> CountVectorizer:
+    """Whose `transform` gives (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
 
     Raises:
         ValueError: if it is no list, which a stored one may be; `transform` does if a word occurs twice in it.
     """
     if not isinstance(vocabulary, list):
         raise ValueError(f"expected a list of words as vocabulary_, got {type(vocabulary).__name__}")
-    return CountVectorizer(vocabulary=vocabulary, dtype=np.float32)
-
-
-def binary_counter(vocabulary: list[str]) -> CountVectorizer:
-    """The same with 1 for any count."""
-    return counter(vocabulary).set_params(binary=True)
+    return CountVectorizer(vocabulary=vocabulary, binary=binary, dtype=np.float32)

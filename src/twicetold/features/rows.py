@@ -112,29 +112,15 @@ class CsrRows:
         )
 
     def beside(self, more: "CsrRows") -> Self:
-        """These columns followed by those of other rows of the same texts, in memory; entries keep their order.
+        """These columns followed by those of other rows of the same texts, in memory; the columns of a row ascend.
 
         Raises:
             ValueError: if the numbers of rows differ.
         """
         if len(self) != len(more):
             raise ValueError(f"expected rows of the same texts on both sides, got {len(self)} and {len(more)}")
-        parts = (self, more)
-        own = np.arange(len(self.indices)) + np.repeat(more.indptr[:-1], np.diff(self.indptr))
-        further = np.arange(len(more.indices)) + np.repeat(self.indptr[1:], np.diff(more.indptr))
-        places = (own, further)
-
-        def joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-            whole = np.empty(len(own) + len(further), np.result_type(*arrays))
-            for place, array in zip(places, arrays, strict=True):
-                whole[place] = array
-            return whole
-
-        values = None
-        if any(part.values is not None for part in parts):
-            values = joined([np.ones(len(p.indices), np.float32) if p.values is None else p.values for p in parts])
-        indices = joined([self.indices, more.indices + np.int32(self.width)])
-        return type(self)(self.indptr + more.indptr, indices, values, self.width + more.width)
+        whole = sp.hstack([self.to_scipy(), more.to_scipy()], format="csr")
+        return self.from_scipy(whole, binary=self.values is None and more.values is None)
 
     def save(self, folder: Path) -> None:
         """Write the arrays to `folder`, all of them or none."""

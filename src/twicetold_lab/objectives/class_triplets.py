@@ -55,8 +55,8 @@ def batch_all(embedding: Tensor, label: Tensor, *, euclidean: bool = False) -> T
         The loss in the embedding's dtype (float32 for 16-bit embeddings).
     """
     _check(embedding, label)
-    size = _class_size(label)
     known = label >= 0
+    size = (label[:, None] == label).sum(1) * known  # (B,) of each row's class, 0 for unknown rows
     other = (known.sum() - size) * known
     as_anchor = (size - 1) * other
     as_negative = ((size - 1) * known).sum() - size * (size - 1)
@@ -139,11 +139,6 @@ class _MeanOverTriplets(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (gradient,) = ctx.saved_tensors
         return outer.to(gradient.dtype) * gradient, None, None, None
-
-
-def _class_size(label: Tensor) -> Tensor:
-    """(B,) int64 size of each row's class, 0 for unknown rows."""
-    return (label[:, None] == label).sum(1) * (label >= 0)
 
 
 def _real(embedding: Tensor) -> torch.dtype:

@@ -60,10 +60,8 @@ class AdamByRows(torch.optim.Adam):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         """One step; `closure`, if given, computes the gradients first."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
         by_rows = []
         for group in self.param_groups:
             for parameter in group["params"]:

@@ -175,10 +175,6 @@ def fit(
     return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)
 
 
-def _is_lazy(optimizer: Any) -> bool:
-    return isinstance(optimizer, type) and issubclass(optimizer, Lazy)
-
-
 def _own_callbacks(learner: Learner) -> list[pl.Callback]:
     """The callbacks that the settings name.
 
@@ -192,7 +188,8 @@ def _own_callbacks(learner: Learner) -> list[pl.Callback]:
                 f"{type(callback).__name__}"
             )
         optimizer = getattr(learner.make_optimizer, "func", learner.make_optimizer)
-        if isinstance(callback, WeightAveraging) and (_is_lazy(optimizer) or isinstance(optimizer, Steps)):
+        lazy = isinstance(optimizer, type) and issubclass(optimizer, Lazy)
+        if isinstance(callback, WeightAveraging) and (lazy or isinstance(optimizer, Steps)):
             raise ValueError(
                 f"trainer.callbacks.{name} averages weights after each step, and this optimizer does not keep all of "
                 "them up to date: choose optimizer=adam"

@@ -1,6 +1,5 @@
 """L.D.C.: the network against the paper's formulas, and what a pair's score may depend on."""
 
-import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cosine_similarity, pad
@@ -89,11 +88,6 @@ def test_gradients_are_those_of_the_formula():
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_score_is_the_same_either_way_round():
-    encoder = encoder_of()
-    torch.testing.assert_close(score(encoder, LEFT, RIGHT), score(encoder, RIGHT, LEFT))
-
-
 def test_a_text_beside_its_copy_has_no_dissimilar_part():
     encoder = encoder_of(scale=None)
     before = score(encoder, [[1, 2, 3]], [[1, 2, 3]])
@@ -118,13 +112,6 @@ def test_a_batch_without_a_word_still_back_propagates(sides):
 def test_a_wrong_setting_is_an_error(setting, said):
     with pytest.raises(ValueError, match=said):
         encoder_of(**setting)
-
-
-def test_frozen_vectors_are_those_given_and_not_trained():
-    given = np.random.default_rng(0).normal(size=(9, 6)).astype(np.float32)
-    encoder = encoder_of(frozen=True, vectors=given)
-    np.testing.assert_array_equal(encoder.embed.weight.detach(), given)
-    assert not encoder.embed.weight.requires_grad
 
 
 @pytest.mark.parametrize("way", WAYS)

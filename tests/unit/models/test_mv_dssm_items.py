@@ -75,11 +75,6 @@ def test_the_tower_of_queries_begins_as_that_of_the_view_it_reads():
         assert torch.equal(parameter, model.items[0].get_parameter(name))
 
 
-def test_bounds_that_do_not_cover_the_columns_are_refused():
-    with pytest.raises(ValueError, match=r"from 0 to 9, .* got \[0, 8\]"):
-        MultiViewItems(width=9, bounds=[0, 8], hidden=[8], embedding=4, **TOWER)
-
-
 def test_each_step_of_a_round_trains_the_tower_of_one_view_and_that_of_queries(built):
     model, rows, views = built
     turned = views.transform({name: [*column[1:], column[0]] for name, column in COLUMNS.items()})

@@ -53,10 +53,10 @@ class MiniBatchFilm(Solver):
             TypeError: unless the encoder is a linear map and `hinge_of` accepts the objective.
         """
         linear(encoder)
-        hinge = hinge_of(objective)
+        margin, similarity = hinge_of(objective)
         texts, sides = triplets_of(data)
         rows = data.rows.to_scipy()[texts]
-        return MiniBatchSteps(self, rows, sides, margin=hinge.margin, similarity=hinge.similarity)
+        return MiniBatchSteps(self, rows, sides, margin=margin, similarity=similarity)
 
 
 class MiniBatchSteps(Steps):

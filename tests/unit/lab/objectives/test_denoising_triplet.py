@@ -52,12 +52,6 @@ def test_the_total_of_given_triplets_is_three_plain_reconstructions_plus_alpha_t
     assert losses["loss"].item() == pytest.approx(reconstructed + 10 * triplets.item())
 
 
-def test_only_the_total_carries_a_gradient():
-    losses = objective()(EncodedBatch(encoding(9, 0), label=torch.arange(9) % 3))
-    assert [name for name, value in losses.items() if value.requires_grad] == ["loss"]
-    assert all(value.ndim == 0 for value in losses.values())
-
-
 @pytest.mark.parametrize("negatives", ["all", "batch_hard"])
 @pytest.mark.parametrize("label", [torch.zeros(6, dtype=torch.int64), torch.full((6,), -1)])
 def test_a_batch_without_a_triplet_is_reconstructed_with_equal_weights(negatives, label):
@@ -74,24 +68,11 @@ def test_a_batch_without_labels_names_the_examples_that_have_them(negatives):
         objective(negatives)(EncodedBatch(encoding(4, 0)))
 
 
-@pytest.mark.parametrize("missing", ["positive", "negative"])
-def test_given_triplets_without_a_side_name_the_examples_that_have_it(missing):
-    sides = {"positive": encoding(4, 1), "negative": encoding(4, 2)} | {missing: None}
-    with pytest.raises(ValueError, match=f"no {missing}: choose examples=triplets"):
-        objective("given")(EncodedBatch(encoding(4, 0), **sides))
-
-
 def test_an_encoder_that_does_not_reconstruct_is_refused():
     for extra, named in ((None, "nothing"), (Roles(torch.ones(4, 1, 2), torch.ones(4, 1, 2)), "Roles")):
         side = Encoding(torch.ones(4, 2), extra)
         with pytest.raises(ValueError, match=f"as model=dae; this encoding comes with {named}"):
             objective()(EncodedBatch(side, label=torch.arange(4) % 2))
-
-
-def test_a_lexical_encoding_is_refused():
-    side = Encoding(encoding(4, 0).extra.target)
-    with pytest.raises(TypeError, match="choose objective=none"):
-        objective()(EncodedBatch(side, label=torch.arange(4) % 2))
 
 
 @pytest.mark.parametrize(

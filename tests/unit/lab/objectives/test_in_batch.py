@@ -1,7 +1,5 @@
 """Who is whose positive and negative, and the losses that rest on it, against naive loops and metric-learning's own."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given
@@ -100,24 +98,6 @@ def test_every_candidate_is_a_positive_or_a_negative_as_the_rule_says(encoded):
         assert negative[i].nonzero().flatten().tolist() == negatives
     middle = slice(1, len(found.anchor))
     assert torch.equal(found.masks(middle)[1], negative[middle])
-
-
-def naive_nce(encoded, temperature):
-    scores, losses = (cosines(encoded) / temperature).tolist(), []
-    size = len(scores)
-    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
-    different = sum(math.exp(scores[k][k]) for k in range(size) if not same[k])
-    for i, (_, negatives) in enumerate(roles(encoded)):
-        rest = different + sum(math.exp(scores[i][n]) for n in negatives if n != i)
-        own = [math.exp(scores[i][p]) for p in [i] * same[i]]
-        losses += [-math.log(weight / (weight + rest)) for weight in own]
-    return sum(losses) / max(len(losses), 1)
-
-
-@given(BATCHES)
-def test_the_in_batch_likelihood_equals_naive_loops(encoded):
-    expected = naive_nce(encoded, 0.3)
-    assert nce()(encoded)["loss"].item() == pytest.approx(expected)
 
 
 def texts(size, seed, number=3, dtype=torch.float64):
@@ -261,15 +241,6 @@ def test_given_triplets_are_each_of_the_rows_mined_ones():
     gaps = [(a[k % 5] - p[k % 5]).norm() - (a[k % 5] - n[k]).norm() for k in range(10)]
     expected = sum(max(0.0, 0.2 + gap.item()) for gap in gaps) / 10
     assert margin_loss("given", average="all")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
-
-
-def test_given_triplets_are_the_rows_own():
-    encoded = batch(9, 0)
-    a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
-    hinges = (0.3 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).relu()
-    losses = margin_loss("given", 0.3)(encoded)
-    assert losses["loss"].item() == pytest.approx((hinges.sum() / (hinges > 0).sum()).item())
-    assert losses["active"].item() == pytest.approx((hinges > 0).double().mean().item())
 
 
 def test_clusters_are_the_classes_of_pairs():

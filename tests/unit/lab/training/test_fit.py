@@ -98,12 +98,6 @@ def equal(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_the_same_seed_gives_the_same_weights(news, tmp_path):
-    _, one = run(news, tmp_path / "a")
-    _, other = run(news, tmp_path / "b")
-    assert equal(one, other)
-
-
 def test_a_training_computes_what_a_plain_loop_computes(questions, tmp_path):
     make = partial(torch.optim.Adam, fused=True)
     trained, loader = table_learner(questions, make, 0.01, Schedule(epochs=2, batch_size=3, gradient_clip=0.1))
@@ -228,27 +222,6 @@ def test_a_training_cut_when_early_stopping_had_decided_is_not_trained_further(n
         resumed, weights = run(news, tmp_path / folder, patience=2, values=[0.95, 0.96])
         assert resumed == undisturbed
         assert equal(expected, weights)
-
-
-def test_a_table_that_is_moved_by_rows_ends_where_adam_has_it(questions, tmp_path):
-    _, expected = run(questions, tmp_path / "adam", optimizer=torch.optim.Adam)
-    _, weights = run(questions, tmp_path / "by rows", optimizer=AdamByRows)
-    for name, weight in expected.items():
-        torch.testing.assert_close(weights[name], weight, rtol=0, atol=1e-4)
-
-
-def test_a_training_by_rows_resumes_to_the_very_same_weights(questions, tmp_path):
-    def stop(metrics, epoch):
-        if epoch == 2 and not any(seen):
-            seen.append(epoch)
-            raise Cut
-
-    seen = []
-    _, expected = run(questions, tmp_path / "whole", optimizer=AdamByRows)
-    with pytest.raises(Cut):
-        run(questions, tmp_path / "cut", optimizer=AdamByRows, on_epoch=stop)
-    _, weights = run(questions, tmp_path / "cut", optimizer=AdamByRows)
-    assert equal(expected, weights)
 
 
 def test_a_checkpoint_cut_short_is_never_seen(news, tmp_path):

@@ -198,12 +198,6 @@ def test_a_training_that_was_cut_has_the_negatives_of_one_that_was_not(questions
     assert all(torch.equal(expected[name], tensor) for name, tensor in resumed.items())
 
 
-def test_processes_that_load_batches_have_the_negatives_of_each_epoch(questions, tmp_path):
-    expected = train(questions, tmp_path / "none", "one tower")
-    loaded = train(questions, tmp_path / "one", "one tower", workers=1)
-    assert all(torch.equal(expected[name], tensor) for name, tensor in loaded.items())
-
-
 def test_several_negatives_are_learnt_from_in_chunks_as_in_one_go(questions, tmp_path):
     one_go = train(questions, tmp_path / "whole", "one tower no dropout")
     chunks = train(questions, tmp_path / "chunks", "one tower no dropout", micro_batch=3)
