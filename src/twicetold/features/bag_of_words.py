@@ -77,7 +77,7 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
 
 
 def counter(vocabulary: list[str], binary: bool = False) -> CountVectorizer:
-    """Whose `transform` gives (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
+    """A vectorizer of (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
 
     Raises:
         ValueError: if it is no list, which a stored one may be; `transform` does if a word occurs twice in it.

@@ -66,7 +66,7 @@ class Cleaned(Declared, BaseEstimator):
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]
-        """Whether rows are sequences."""
+        """As the featuriser declares it."""
         return self.featuriser.ordered
 
     @property

@@ -152,7 +152,7 @@ class Declared:
     """Defaults of a featuriser's declarations."""
 
     ordered: bool = False
-    """Whether rows are sequences, which are then batched by length."""
+    """Rows are sequences, which are then batched by length."""
 
     card_: Mapping[str, Any] | None = None
     """The word hashing report, of a fitted featuriser that hashes words (`hashing_card`)."""

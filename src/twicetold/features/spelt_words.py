@@ -24,7 +24,8 @@ from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.cached import cached, text_positions
 from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.splitting import Tokens, words
-from twicetold.features.tokens import UNKNOWN_NAME, cut_off, vocabulary_of
+from twicetold.features.token_weights import UNKNOWN_NAME
+from twicetold.features.tokens import cut_off, vocabulary_of
 from twicetold.features.vectors import extended
 
 
@@ -91,10 +92,10 @@ class SpeltWords(Declared, BaseEstimator):
         spelt = np.frombuffer("".join(short.to_pylist()).encode("utf-32-le"), np.uint32)
         known = np.array([ord(letter) for letter in self.letters_], np.uint32)
         column = np.searchsorted(known, spelt).clip(max=len(known) - 1)
-        found = known[column] == spelt
-        word = np.repeat(np.arange(len(number)), pc.utf8_length(short).to_numpy())[found]
+        is_known = known[column] == spelt
+        word = np.repeat(np.arange(len(number)), pc.utf8_length(short).to_numpy())[is_known]
         first = np.searchsorted(word, np.arange(len(number)))  # letters of earlier words
-        columns = np.insert(column[found] + 1 + len(self.vocabulary_), first, number)
+        columns = np.insert(column[is_known] + 1 + len(self.vocabulary_), first, number)
         sizes = 1 + np.bincount(word, minlength=len(number))
         return columns, np.concatenate([[0], np.cumsum(sizes)])
 

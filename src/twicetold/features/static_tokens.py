@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold import pretrained
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights, zipf_weights
 from twicetold.features.tokenizer_parts import loaded, token_ids
-from twicetold.features.tokens import UNKNOWN_NAME, smooth_weights
 
 Weighting = Literal["none", "sif", "zipf"]
 SUBFOLDER = "0_StaticEmbedding"  # where sentence-transformers has the files
@@ -138,19 +138,10 @@ class StaticTokens(Declared, BaseEstimator):
         raise ValueError(f"expected none, sif or zipf as weighting, got {self.weighting!r}")
 
 
-def zipf_weights(width: int) -> NDArray[np.float32]:
-    """(width,) log(1 + rank) of tokens in the order of their vocabulary, the frequent ones first (Zipf's law).
-
-    As in model2vec (Tulkens and van Dongen 2024), `apply_zipf`: the first token has weight 0.
-    """
-    weights: NDArray[np.float32] = np.log(1 + np.arange(width)).astype(np.float32)
-    return weights
-
-
 def _folder(model: str) -> Path:
     """Where a model's files are, which must be there."""
-    found = pretrained.folder_of(pretrained.located(model))
-    for folder in (found, found / SUBFOLDER):
+    located = pretrained.folder_of(pretrained.located(model))
+    for folder in (located, located / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():
             return folder
     raise pretrained.ModelUnavailable(

@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights
 from twicetold.features.vectors import word_vectors
-
-UNKNOWN_NAME = "(unknown)"
 
 
 @dataclass(eq=False, repr=False)
@@ -135,8 +134,8 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> l
     contains.sum_duplicates()
     texts_with = np.bincount(contains.indices, minlength=len(tokens.spellings))
     table = pa.table({"token": tokens.spellings, "texts": texts_with})
-    kept = table.filter(pc.greater_equal(table["texts"], min_df))
-    vocabulary: list[str] = kept.sort_by([("texts", "descending"), ("token", "ascending")])["token"].to_pylist()
+    widespread = table.filter(pc.greater_equal(table["texts"], min_df))
+    vocabulary: list[str] = widespread.sort_by([("texts", "descending"), ("token", "ascending")])["token"].to_pylist()
     if not vocabulary:
         raise ValueError(
             f"no token of the {len(tokens)} train texts is left for the vocabulary with min_df={min_df}: "
@@ -147,18 +146,9 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> l
 
 def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
     """(width,) how often each number occurs; 0 for unknown tokens."""
-    found = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
-    found[UNKNOWN_TOKEN] = 0
-    return found
-
-
-def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:
-    """(width,) smooth inverse frequency a / (a + p) of tokens with probability p, which is 1 for those never seen.
-
-    Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, ICLR 2017, algorithm 1.
-    """
-    weights: NDArray[np.float32] = (a / (a + counts / max(counts.sum(), 1))).astype(np.float32)
-    return weights
+    counts = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
+    counts[UNKNOWN_TOKEN] = 0
+    return counts
 
 
 def require_counts(counts: NDArray[np.int64], width: int) -> None:

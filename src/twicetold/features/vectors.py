@@ -35,9 +35,9 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
     lower = pc.utf8_lower(wanted)
     known, vectors = _read(require(file), pa.chunked_array([wanted, lower]).unique())
     row = np.asarray(pc.fill_null(pc.coalesce(pc.index_in(wanted, known), pc.index_in(lower, known)), -1))
-    found = np.zeros((len(row), vectors.shape[1]), np.float32)
-    found[row >= 0] = vectors[row[row >= 0]]
-    return found
+    looked_up = np.zeros((len(row), vectors.shape[1]), np.float32)
+    looked_up[row >= 0] = vectors[row[row >= 0]]
+    return looked_up
 
 
 def first_words(file: Path, count: int) -> list[str]:
@@ -114,10 +114,10 @@ def require(file: Path) -> Path:
 
 def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros (no vector) stay zero."""
-    found = vectors.any(axis=1)
+    present = vectors.any(axis=1)
     centred = np.zeros_like(vectors)
-    if found.any():
-        centred[found] = vectors[found] - vectors[found].mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=1)[found]
+    if present.any():
+        centred[present] = vectors[present] - vectors[present].mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1)[present]
     scaled: NDArray[np.float32] = centred / (lengths.mean() if lengths.any() else 1)
     return scaled

@@ -89,8 +89,8 @@ def associations(
     """
     one, other = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for distance in range(1, min(window, len(text) - 1) + 1):
-        near = text[distance:] == text[:-distance]
-        before, after = number[:-distance][near].astype(np.int64), number[distance:][near].astype(np.int64)
+        same_text = text[distance:] == text[:-distance]
+        before, after = number[:-distance][same_text].astype(np.int64), number[distance:][same_text].astype(np.int64)
         one += [before, after]
         other += [after, before]
     pair, count = np.unique(np.concatenate(one) * width + np.concatenate(other), return_counts=True)

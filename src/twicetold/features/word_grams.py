@@ -29,7 +29,8 @@ from twicetold.features.cached import cached, text_positions
 from twicetold.features.distinct_words import encoded
 from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.splitting import words
-from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, smooth_weights, vocabulary_of
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights
+from twicetold.features.tokens import occurrences, require_counts, vocabulary_of
 from twicetold.features.vectors import extended
 from twicetold.features.word_hashing import as_numbers, as_strings, known_grams, letter_grams
 
@@ -42,7 +43,7 @@ class WordGrams(Declared, BaseEstimator):
 
     Args:
         min_df: words in fewer train texts than this have no column of their own.
-        sif_a: a of `tokens.smooth_weights`, by which words are weighed; None: every word has weight 1.
+        sif_a: a of `token_weights.smooth_weights`, by which words are weighed; None: every word has weight 1.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
         further: number of first words of that file that get a number too if they are not in train. Nothing is learnt
@@ -105,9 +106,9 @@ class WordGrams(Declared, BaseEstimator):
         word, column = [np.arange(len(number))], [number]
         first = 1 + len(self.vocabulary_)
         for size, known in cached(self, by_size, self.grams_).items():
-            found, offsets = known_grams(spelt, known, size)
+            columns, offsets = known_grams(spelt, known, size)
             word.append(np.repeat(np.arange(len(number)), np.diff(offsets)))
-            column.append(first + found)
+            column.append(first + columns)
             first += len(known)
         words_of = np.concatenate(word)
         order = np.argsort(words_of, kind="stable")

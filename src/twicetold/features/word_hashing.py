@@ -181,19 +181,19 @@ class WordHashing(Declared, BaseEstimator):
         self, chunk: SplitWords, grams: NDArray[np.uint64]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Text and column of each entry, with repetitions, by kind."""
-        text, found = chunk.text(), []
+        text, entries = chunk.text(), []
         if self.letters:
             column, offsets = known_grams(chunk.distinct, grams, self.letters)
             lengths = np.diff(offsets)[chunk.number]
-            found.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
+            entries.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
         if self.words:
             known = cached(self, word_places, self.words_).of(chunk.distinct)[chunk.number]
-            found.append((text[known >= 0], len(grams) + known[known >= 0]))
+            entries.append((text[known >= 0], len(grams) + known[known >= 0]))
         if self.words == 2:
             inner = np.flatnonzero((text[1:] == text[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0))
-            place, there = find(self.pairs_, known[inner] * len(self.words_) + known[inner + 1])
-            found.append((text[inner[there]], len(grams) + len(self.words_) + place[there]))
-        return found
+            place, known_pair = find(self.pairs_, known[inner] * len(self.words_) + known[inner + 1])
+            entries.append((text[inner[known_pair]], len(grams) + len(self.words_) + place[known_pair]))
+        return entries
 
     @property
     def shape(self) -> Mapping[str, int]:
@@ -208,7 +208,7 @@ class WordHashing(Declared, BaseEstimator):
 
 
 def word_places(words: list[str]) -> Positions:
-    """Of words in the form of `SplitWords.distinct`."""
+    """Positions of words in the form of `SplitWords.distinct`."""
     return Positions(encoded(words))
 
 
@@ -217,8 +217,8 @@ def known_grams(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Columns of each word's known letter n-grams, and (D + 1,) offsets: where each word's begin."""
     all_grams, offsets = letter_grams(words, size)
-    column, there = find(grams, all_grams)
-    return column[there], np.concatenate([[0], np.cumsum(there)])[offsets]
+    column, is_known = find(grams, all_grams)
+    return column[is_known], np.concatenate([[0], np.cumsum(is_known)])[offsets]
 
 
 def neighbours(number: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

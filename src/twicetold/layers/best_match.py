@@ -1,4 +1,4 @@
-"""What the other text of a pair has for each word: the best match, a mean by similarity, or the mean about the best.
+"""Matches of each word in the other text of a pair: the best one, a mean by similarity, or the mean about the best.
 
 The matching functions of Wang, Mi and Ittycheriah, Sentence Similarity Learning by Lexical Decomposition and
 Composition, COLING 2016 (arXiv:1602.07019), section 3.1. With a_ij = cos(s_i, t_j) and k = argmax_j a_ij:
@@ -131,7 +131,7 @@ def gathered(parts: list[Float[Tensor, "2 _ _ D"]], like: Float[Tensor, "K D"], 
 
 
 def cosines(left: Float[Tensor, "N S D"], right: Float[Tensor, "N T D"]) -> Float[Tensor, "N S T"]:
-    """Of each vector of one text and each of the other; 0 where one is zero."""
+    """Cosine of each vector of one text and each of the other; 0 where one is zero."""
     return normalize(left, dim=2) @ normalize(right, dim=2).transpose(1, 2)
 
 
@@ -224,6 +224,6 @@ class FourMatchings(nn.Module):
 
 
 def _highest(every: Float[Tensor, "N L S T"], beyond: Bool[Tensor, "N T"]) -> Float[Tensor, "N S L"]:
-    """Of each perspective the highest value over the other text; 0 where it is empty."""
+    """The highest value of each perspective over the other text; 0 where it is empty."""
     highest = every.masked_fill(beyond[:, None, None], BELOW).max(3).values
     return highest.masked_fill(beyond.all(1)[:, None, None], 0).transpose(1, 2)

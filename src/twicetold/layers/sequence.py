@@ -54,9 +54,9 @@ class TokenEmbedding(nn.Module):
         weight = torch.randn(width, size) / size**0.5
         if vectors is not None:
             given = torch.from_numpy(np.asarray(vectors, np.float32))
-            found = given.any(1, keepdim=True)
-            spread = given[found.squeeze(1)].std() if bool(found.any()) else 1.0
-            weight = torch.where(found, given, weight * size**0.5 * spread)
+            present = given.any(1, keepdim=True)
+            spread = given[present.squeeze(1)].std() if bool(present.any()) else 1.0
+            weight = torch.where(present, given, weight * size**0.5 * spread)
         self.weight = nn.Parameter(weight, requires_grad=not frozen)
         self.dropout = dropout
 
@@ -140,7 +140,7 @@ def _precision_for_lstm(device: torch.device) -> torch.autocast:
 
 @cache
 def _cpu_has_bf16_lstm() -> bool:
-    """Whether oneDNN computes an LSTM and its gradient in bf16 on this processor, found by running one.
+    """True if oneDNN computes an LSTM and its gradient in bf16 on this processor, which running one shows.
 
     It does with AVX-512; with AVX2 alone it raises (oneDNN, "RNN primitive": bf16 needs AVX-512). PyTorch's own checks
     look at the processor and ignore the setting of oneDNN (`ONEDNN_MAX_CPU_ISA`).

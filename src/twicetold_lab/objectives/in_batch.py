@@ -176,14 +176,14 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
             "another for documents: choose an objective on pairs (info_nce, triplet), or a family "
             "with one tower for both (of dssm: encoder.shared=true)"
         )
-    found = candidates(batch, unit_length=False)
-    if found.duplicate is None:
-        return found.anchor, found.group
-    size = len(found.anchor)
-    code = torch.cat([found.group, found.other_group])
+    compared = candidates(batch, unit_length=False)
+    if compared.duplicate is None:
+        return compared.anchor, compared.group
+    size, same = len(compared.anchor), compared.duplicate
+    code = torch.cat([compared.group, compared.other_group])
     fresh = (code.amax() if size else 0) + 1 + torch.arange(len(code), device=code.device)
     code = torch.where(code == UNKNOWN, fresh, code)
-    return torch.cat([found.anchor, found.other]), _united(code, code[:size], code[size : 2 * size], found.duplicate)
+    return torch.cat([compared.anchor, compared.other]), _united(code, code[:size], code[size : 2 * size], same)
 
 
 def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:

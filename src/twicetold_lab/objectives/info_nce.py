@@ -151,8 +151,8 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
     size = len(compared.anchor)
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]
-    near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
-    return torch.cat([near, (ahead == 0).repeat(1, compared.mined)], 1)
+    within = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
+    return torch.cat([within, (ahead == 0).repeat(1, compared.mined)], 1)
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:

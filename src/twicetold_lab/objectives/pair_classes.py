@@ -73,10 +73,10 @@ class PairClasses(nn.Module, Objective):
         return {"loss": cross_entropy(logits, label, reduction="sum") / count, "right": right.detach()}
 
     def _classes(self, label: Tensor) -> Tensor:
-        found = label.round().long()
-        if bool(((found != label) | (found < 0) | (found >= len(self.bias))).any()):
+        codes = label.round().long()
+        if bool(((codes != label) | (codes < 0) | (codes >= len(self.bias))).any()):
             raise ValueError(
                 f"pair_classes needs labels that are whole numbers from 0 to {len(self.bias) - 1}, and they go from "
                 f"{label.min():g} to {label.max():g}: choose data=all_nli, or set objective.classes for whole numbers"
             )
-        return found
+        return codes

@@ -50,9 +50,9 @@ class SkipGram(nn.Module, Objective):
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, the mean over pairs of a word and a neighbour."""
         words = self.words_of(batch)
-        kept = self._kept(words)
-        centre, number = words.vector[kept], words.number[kept]  # (W, E), (W,)
-        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(kept))[kept]
+        chosen_words = self._kept(words)
+        centre, number = words.vector[chosen_words], words.number[chosen_words]  # (W, E), (W,)
+        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(chosen_words))[chosen_words]
         context = words.contexts[number]  # (W, E)
         reach = self.reach(text)
         total = centre.sum() * 0 + context.sum() * 0  # keeps the graph in a batch without a pair

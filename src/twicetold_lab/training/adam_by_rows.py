@@ -80,7 +80,7 @@ class AdamByRows(torch.optim.Adam):
         for table in self._tables.values():
             table.catch_up_all()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Catch up and remove the references from parameters to this optimizer; from then on it is plain Adam."""
         self.catch_up()
         for group in self.param_groups:

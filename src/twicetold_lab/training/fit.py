@@ -46,7 +46,7 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, MOST)
 
 
-class Keep(Checkpoint):
+class Checkpoints(Checkpoint):
     """After each epoch: the best weights so far, and everything needed to resume.
 
     A Lightning `Checkpoint`, so that it runs last, after early stopping. Files are written atomically, so that a killed
@@ -59,7 +59,7 @@ class Keep(Checkpoint):
         self.best_value = -float("inf")
         self.best_epoch = -1
         self.begun = False
-        """Whether what there was to resume from has been read."""
+        """The checkpoint to resume from, if any, has been read."""
 
     def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
@@ -129,8 +129,8 @@ def fit(
     # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     checkpoints.mkdir(parents=True, exist_ok=True)
-    keep, schedule = Keep(checkpoints, on_epoch), learner.schedule
-    callbacks: list[pl.Callback] = [keep]
+    saved, schedule = Checkpoints(checkpoints, on_epoch), learner.schedule
+    callbacks: list[pl.Callback] = [saved]
     if schedule.patience is not None:
         callbacks.append(StopEarly("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
     callbacks += _own_callbacks(learner)
@@ -161,18 +161,18 @@ def fit(
         shutil.rmtree(checkpoints)  # from there, the same command would go on to the same end
         raise
     except Exception as error:
-        if keep.begun or not last.exists():
+        if saved.begun or not last.exists():
             raise
-        said = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise ValueError(
-            f"cannot resume from the checkpoint {last}: {type(error).__name__}: {said}. It is damaged, or not from "
+            f"cannot resume from the checkpoint {last}: {type(error).__name__}: {reason}. It is damaged, or not from "
             f"this training: delete the folder {checkpoints} to train from the start"
         ) from error
     for optimizer in trainer.optimizers:
         if isinstance(optimizer, Lazy):
-            optimizer.let_go()
+            optimizer.release()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
-    return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)
+    return Fitted(trainer.current_epoch, saved.best_epoch, saved.best_value, precision)
 
 
 def _own_callbacks(learner: Learner) -> list[pl.Callback]:

@@ -30,7 +30,7 @@ class Lazy(Protocol):
         """Apply the missed updates of all rows."""
         ...
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Catch up, and from then on update all rows in every step."""
         ...
 
@@ -211,7 +211,7 @@ class Learner(pl.LightningModule):
         self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
-        for callback in reversed(callbacks):  # `Keep`, the last, keeps the weights that were validated
+        for callback in reversed(callbacks):  # `Checkpoints`, the last, keeps the weights that were validated
             callback.on_validation_epoch_end(self.trainer, self)
 
     def _check_finite(self, what: str, value: float) -> None:

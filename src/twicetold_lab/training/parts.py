@@ -51,7 +51,7 @@ class Negatives(Protocol):
     def renewing(
         self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int
     ) -> Callable[[int], None]:
-        """What is called with each epoch's number before it begins, and changes the negatives of `data`.
+        """A function that is called with each epoch's number before it begins, and changes the negatives of `data`.
 
         They depend on the model at that moment, the seed and the epoch.
         """

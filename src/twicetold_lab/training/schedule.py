@@ -22,7 +22,7 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
 def whole(value: object) -> bool:
-    """Whether it is an integer and not a boolean."""
+    """True for an integer that is not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -157,7 +157,7 @@ class Runtime:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a progress bar is shown."""
+        """True if a progress bar is shown."""
         return sys.stderr.isatty() if self.progress == "auto" else bool(self.progress)
 
     @property

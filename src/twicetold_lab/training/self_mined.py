@@ -125,11 +125,11 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Whether texts say the same as anchors, elementwise."""
+        """Which texts say the same as their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
-        found = self.same[place] == keys
-        same: NDArray[np.bool_] = found | (self.code[anchor] == self.code[other])
+        listed = self.same[place] == keys
+        same: NDArray[np.bool_] = listed | (self.code[anchor] == self.code[other])
         return same
 
     def random(self, anchor: Numbers, rng: np.random.Generator) -> Numbers:
@@ -200,10 +200,11 @@ class Renewal:
         for start in range(0, len(lists), ROWS):
             anchors = self.anchors[start : start + ROWS]
             apart = (pool.code[anchors], pool.code[pool.texts])
-            found = index.search(queries[np.searchsorted(read, anchors)], k=reach + copies, apart=apart)
-            texts = pool.texts[found.index]
-            kept = (found.index != NOBODY) & ~pool.says_the_same(np.broadcast_to(anchors[:, None], texts.shape), texts)
-            nearest = found.keeping(kept, k=reach).index[:, settings.skip :]
+            nearby = index.search(queries[np.searchsorted(read, anchors)], k=reach + copies, apart=apart)
+            texts = pool.texts[nearby.index]
+            each = np.broadcast_to(anchors[:, None], texts.shape)
+            different = (nearby.index != NOBODY) & ~pool.says_the_same(each, texts)
+            nearest = nearby.keeping(different, k=reach).index[:, settings.skip :]
             lists[start : start + ROWS] = np.where(nearest == NOBODY, NOBODY, pool.texts[nearest])
         return lists
 

@@ -143,5 +143,5 @@ def _decompose(rows: sp.csr_matrix) -> tuple[NDArray[np.float64], NDArray[np.flo
     """V (n, r) and Σ (r,) of a batch, by the eigenvalues of its (n, n) Gram matrix."""
     values, vectors = np.linalg.eigh((rows @ rows.T).toarray().astype(np.float64))
     sigma = np.sqrt(np.maximum(values, 0))
-    kept = sigma > SMALLEST * sigma[-1]
-    return vectors[:, kept], sigma[kept]
+    large = sigma > SMALLEST * sigma[-1]
+    return vectors[:, large], sigma[large]
