@@ -88,19 +88,6 @@ def test_all_triplets_of_distances_equal_the_dense_definition():
     torch.testing.assert_close(*grads, rtol=1e-6, atol=1e-9)
 
 
-def test_hardest_triplets_of_distances_are_those_of_their_naive_loop():
-    unit, label = unit_batch(20)
-    distance = torch.cdist(unit, unit)
-    hinges = []
-    for a in range(20):
-        own = [float(distance[a, j]) for j in range(20) if j != a and label[j] == label[a]]
-        others = [float(distance[a, j]) for j in range(20) if label[j] != label[a]]
-        if own and others and max(own) > min(others):
-            hinges.append(0.2 + max(own) - min(others))
-    found = batch_hard(unit, label, euclidean=True, activation=lambda gap: (0.2 + gap).relu())
-    assert found.loss.item() == pytest.approx(sum(hinges) / len(hinges))
-
-
 def random_batch(size: int, width: int, scale: float, classes: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(size * 31 + width)
     embedding = scale * torch.randn(size, width, generator=generator, dtype=dtype)
@@ -254,24 +241,13 @@ def test_rows_of_unknown_class_take_no_part(loss):
 
 
 @pytest.mark.parametrize("loss", [batch_all, batch_hard])
-@pytest.mark.parametrize("label", [[], [-1, -1], [-1, 4], [0]])
-def test_a_batch_too_small_for_triplets_gives_a_zero_that_back_propagates(loss, label):
+@pytest.mark.parametrize("label", [[], [-1, -1], [-1, 4], [0], [3, 3, 3, 3], [1, 2, 3, 4]])
+def test_a_batch_without_a_triplet_gives_a_zero_that_back_propagates(loss, label):
     embedding = torch.ones(len(label), 3, requires_grad=True)
     found = loss(embedding, torch.tensor(label, dtype=torch.int64))
     found.loss.backward()
     assert (found.loss.item(), found.count.item(), found.fraction.item()) == (0, 0, 0)
     assert embedding.grad.shape == embedding.shape
-    assert not embedding.grad.any()
-    assert not found.data_weight.any()
-
-
-@pytest.mark.parametrize("loss", [batch_all, batch_hard])
-@pytest.mark.parametrize("label", [[3, 3, 3, 3], [1, 2, 3, 4]])
-def test_one_class_or_only_singletons_have_no_triplet(loss, label):
-    embedding = torch.randn(4, 3, requires_grad=True)
-    found = loss(embedding, torch.tensor(label))
-    found.loss.backward()
-    assert found.loss.item() == 0
     assert not embedding.grad.any()
     assert not found.data_weight.any()
 
