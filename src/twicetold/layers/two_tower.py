@@ -57,17 +57,11 @@ class DotProduct(nn.Module):
         return both, both.roll(both.shape[1] // 2, dims=1)
 
 
-class TwoTower(nn.Module):
+class TwoTower(DotProduct):
     """Base of the families that embed each text alone and compare by cosine.
 
     A subclass defines `encode`. A text whose embedding is zero has cosine 0 with every text.
     """
-
-    score_is_dot_product = True
-
-    def encode(self, features: SparseRows) -> Encoding:
-        """Embed a batch of texts: (B, E)."""
-        raise NotImplementedError
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) cosine of each pair, in [−1, 1]; higher means more alike."""
