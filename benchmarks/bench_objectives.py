@@ -45,7 +45,6 @@ OTHERS = (
     "contrastive",
     "triplet all",
     "triplet semi_hard",
-    "triplet weighted",
 )
 LARGEST_OF_PML = 64
 
@@ -82,7 +81,6 @@ def softmax(negatives: int | None) -> InfoNce:
         similarity="cosine",
         negatives=negatives,
         symmetric=True,
-        several_positives=False,
         length_penalty=0.0,
     )
 
@@ -107,13 +105,11 @@ def the_loss(name: str) -> Loss:
             similarity="dot",
             negatives=None,
             symmetric=False,
-            several_positives=False,
             length_penalty=0.002,
         ),
-        "contrastive": Contrastive(margin=1.0, negatives="in_batch"),
+        "contrastive": Contrastive(margin=1.0),
         "triplet all": facenet("all"),
         "triplet semi_hard": facenet("semi_hard"),
-        "triplet weighted": facenet("distance_weighted"),
     }[name]
 
     def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:

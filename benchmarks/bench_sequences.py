@@ -86,13 +86,13 @@ def with_fit(pairs: Pairs, epochs: int) -> list[float]:
         make_optimizer=partial(torch.optim.Adam, lr=RATE, fused=True),
         validate=lambda _: ("none", 0.0),
         seed=0,
+        schedule=Schedule(epochs + 1, BATCH),
     )
     batches = EpochBatches(index, BATCH, seed=0, lengths=lengths_of(index, rows))
     with tempfile.TemporaryDirectory() as folder:
         fit(
             learner,
             train_loader(index, rows, batches, workers=0),
-            schedule=Schedule(epochs + 1, BATCH, patience=None, gradient_clip=None, precision="32-true"),
             runtime=Runtime("cpu", workers=0, progress=False),
             checkpoints=Path(folder),
             on_epoch=lambda metrics, epoch: ends.append(time.perf_counter()),

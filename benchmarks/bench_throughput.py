@@ -22,7 +22,7 @@ they take turns, and medians are shown: texts a second by the clock, and texts f
 other work on the same cores disturbs less. The ratio is of the latter, to the first way.
 
 Then one pair of texts is scored at a time, in milliseconds of processor time: by a featuriser that keeps what it made
-of its vocabulary (`features.kept`), as a loaded model does, and by a new copy of it for each pair, which keeps nothing.
+of its vocabulary (`features.cached`), as a loaded model does, and by a new copy of it for each pair.
 """
 
 import argparse

@@ -138,13 +138,17 @@ def with_fit(rows: CsrRows, index: ExampleIndex, epochs: int) -> list[float]:
     """Seconds of each epoch but the first, which Lightning begins with its own preparations."""
     ends: list[float] = []
     learner = Learner(
-        encoder_of(rows.width), objective(), make_optimizer=torch.optim.Adam, validate=lambda _: ("none", 0.0), seed=0
+        encoder_of(rows.width),
+        objective(),
+        make_optimizer=torch.optim.Adam,
+        validate=lambda _: ("none", 0.0),
+        seed=0,
+        schedule=Schedule(epochs + 1, BATCH),
     )
     with tempfile.TemporaryDirectory() as folder:
         fit(
             learner,
             train_loader(index, rows, EpochBatches(index, BATCH, seed=0), workers=0),
-            schedule=Schedule(epochs + 1, BATCH, patience=None, gradient_clip=None, precision="32-true"),
             runtime=Runtime("cpu", workers=0, progress=False),
             checkpoints=Path(folder),
             on_epoch=lambda metrics, epoch: ends.append(time.perf_counter()),

@@ -142,7 +142,7 @@ class EncodedBatch:
     anchor: Encoding
     positive: Encoding | None = None
     negative: Encoding | None = None
-    """Of H mined negatives for each anchor: the first of every anchor, then the second of every anchor, and so on."""
+    """H mined negatives for each anchor: the first of every anchor, then the second of every anchor, and so on."""
     label: Shaped[Tensor, " B"] | None = None
     """(B,) int64 group code of each anchor (labelled texts), or float of each pair: 0/1, probability, similarity."""
     group: Int64[Tensor, " B"] | None = None

@@ -58,5 +58,5 @@ def require_package(name: str, what: str) -> None:
 
 def folder_of_package(name: str) -> Path | None:
     """The folder of a package, without importing it; None if it is not installed."""
-    found = find_spec(name)
-    return Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else None
+    spec = find_spec(name)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None

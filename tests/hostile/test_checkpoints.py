@@ -39,11 +39,11 @@ def train(news):
         encoder = DenoisingAutoencoder(width=rows.width, hidden=hidden, activation="sigmoid", **noise)
         objective = DenoisingTriplet(alpha=10.0, negatives="all", reconstruction="cross_entropy")
         make = partial(torch.optim.Adam, lr=0.01)
-        learner = Learner(encoder, objective, make_optimizer=make, validate=lambda encoder: ("auroc", 0.5), seed=0)
-        schedule = Schedule(epochs=2, batch_size=16, patience=2, gradient_clip=None, precision="32-true")
+        settings = {"make_optimizer": make, "validate": lambda encoder: ("auroc", 0.5), "seed": 0}
+        learner = Learner(encoder, objective, schedule=Schedule(epochs=2, batch_size=16, patience=2), **settings)
         loader = train_loader(index, rows, EpochBatches(index, batch_size=16, seed=0), workers=0)
         runtime = Runtime(accelerator="cpu", workers=0, progress=False)
-        return fit(learner, loader, schedule=schedule, runtime=runtime, checkpoints=folder, on_epoch=on_epoch)
+        return fit(learner, loader, runtime=runtime, checkpoints=folder, on_epoch=on_epoch)
 
     return _train
 

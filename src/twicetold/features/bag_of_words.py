@@ -4,6 +4,7 @@ It is the input of the denoising autoencoder (Okura et al. 2016) and of the `bin
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.kept import kept
+from twicetold.features.cached import cached
 from twicetold.features.rows import CsrRows, Declared
 
 
+@dataclass(eq=False, repr=False)
 class BagOfWords(Declared, BaseEstimator):
     """Binary rows over the most frequent words of the train texts.
 
@@ -29,17 +31,10 @@ class BagOfWords(Declared, BaseEstimator):
         vocabulary_: the words, in column order.
     """
 
-    def __init__(
-        self,
-        max_features: int | None = 10_000,
-        stop_words: str | None = "english",
-        min_df: float = 1,
-        max_df: float = 1.0,
-    ) -> None:
-        self.max_features = max_features
-        self.stop_words = stop_words
-        self.min_df = min_df
-        self.max_df = max_df
+    max_features: int | None = 10_000
+    stop_words: str | None = "english"
+    min_df: float = 1
+    max_df: float = 1.0
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary.
@@ -53,7 +48,7 @@ class BagOfWords(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One binary row per text."""
         check_is_fitted(self)
-        return CsrRows.from_scipy(kept(self, binary_counter, self.vocabulary_).transform(texts), binary=True)
+        return CsrRows.from_scipy(cached(self, counter, self.vocabulary_, True).transform(texts), binary=True)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -81,17 +76,12 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
     return [str(word) for word in vectorizer.get_feature_names_out()]
 
 
-def counter(vocabulary: list[str]) -> CountVectorizer:
-    """Whose `transform` gives (texts, words) counts over a fixed vocabulary, a float32 CSR matrix.
+def counter(vocabulary: list[str], binary: bool = False) -> CountVectorizer:
+    """A vectorizer of (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
 
     Raises:
         ValueError: if it is no list, which a stored one may be; `transform` does if a word occurs twice in it.
     """
     if not isinstance(vocabulary, list):
         raise ValueError(f"expected a list of words as vocabulary_, got {type(vocabulary).__name__}")
-    return CountVectorizer(vocabulary=vocabulary, dtype=np.float32)
-
-
-def binary_counter(vocabulary: list[str]) -> CountVectorizer:
-    """The same with 1 for any count."""
-    return counter(vocabulary).set_params(binary=True)
+    return CountVectorizer(vocabulary=vocabulary, binary=binary, dtype=np.float32)

@@ -8,6 +8,7 @@ never negative (Kamphuis et al., Which BM25 Do You Mean?, 2020).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -18,10 +19,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.bag_of_words import counter, vocabulary_of
-from twicetold.features.kept import diagonal, kept
+from twicetold.features.cached import cached, diagonal
 from twicetold.features.rows import CsrRows, Declared
 
 
+@dataclass(eq=False, repr=False)
 class Bm25Weights(Declared, BaseEstimator):
     """Query counts and document impacts, with idf and mean length learnt from the train texts.
 
@@ -36,10 +38,9 @@ class Bm25Weights(Declared, BaseEstimator):
         mean_length_: mean number of known words in a train text.
     """
 
-    def __init__(self, k1: float = 1.2, b: float = 0.75, stop_words: str | None = None) -> None:
-        self.k1 = k1
-        self.b = b
-        self.stop_words = stop_words
+    k1: float = 1.2
+    b: float = 0.75
+    stop_words: str | None = None
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn vocabulary, idf and mean length.
@@ -48,7 +49,7 @@ class Bm25Weights(Declared, BaseEstimator):
             ValueError: if no word is left.
         """
         self.vocabulary_ = vocabulary_of(CountVectorizer(stop_words=self.stop_words), texts)
-        counts = kept(self, counter, self.vocabulary_).transform(texts)
+        counts = cached(self, counter, self.vocabulary_).transform(texts)
         df = counts.getnnz(axis=0)
         self.idf_ = np.log1p((counts.shape[0] - df + 0.5) / (df + 0.5)).astype(np.float32)
         self.mean_length_ = float(counts.sum() / counts.shape[0])
@@ -57,12 +58,12 @@ class Bm25Weights(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of query counts followed by document impacts per text."""
         check_is_fitted(self)
-        counts = kept(self, counter, self.vocabulary_).transform(texts)
+        counts = cached(self, counter, self.vocabulary_).transform(texts)
         lengths = np.asarray(counts.sum(axis=1), np.float32).ravel()
         saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length_)
         impacts = counts.copy()
         impacts.data = impacts.data / (impacts.data + np.repeat(saturation, np.diff(counts.indptr)))
-        return CsrRows.from_scipy(sp.hstack([counts, impacts @ kept(self, diagonal, self.idf_)], format="csr"))
+        return CsrRows.from_scipy(sp.hstack([counts, impacts @ cached(self, diagonal, self.idf_)], format="csr"))
 
     @property
     def shape(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ Shape letters: N texts.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 from unicodedata import normalize
@@ -27,7 +28,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts
+from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts, keep_state, with_state
 
 INNER = "inner__"
 """Before the names of attributes of the featuriser that reads the cleaned texts."""
@@ -38,6 +39,7 @@ SYMBOL = r"[^\p{L}\p{M}\p{N}\s]+"
 BLANKS = r"\s+"
 
 
+@dataclass(eq=False, repr=False)
 class Cleaned(Declared, BaseEstimator):
     """A featuriser that reads cleaned texts.
 
@@ -54,27 +56,17 @@ class Cleaned(Declared, BaseEstimator):
         (others): fitted state of the featuriser, `inner__<attribute>`.
     """
 
-    def __init__(
-        self,
-        featuriser: Featuriser,
-        nfkc: bool = False,
-        lower_case: bool = False,
-        user_names: bool = False,
-        numbers: bool = False,
-        symbols: bool = False,
-        stop_words: str | None = None,
-    ) -> None:
-        self.featuriser = featuriser
-        self.nfkc = nfkc
-        self.lower_case = lower_case
-        self.user_names = user_names
-        self.numbers = numbers
-        self.symbols = symbols
-        self.stop_words = stop_words
+    featuriser: Featuriser
+    nfkc: bool = False
+    lower_case: bool = False
+    user_names: bool = False
+    numbers: bool = False
+    symbols: bool = False
+    stop_words: str | None = None
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]
-        """Whether rows are sequences."""
+        """As the featuriser declares it."""
         return self.featuriser.ordered
 
     @property
@@ -90,9 +82,7 @@ class Cleaned(Declared, BaseEstimator):
         """
         self._fitted = clone(self.featuriser).fit(self._clean(texts))
         self.card_ = self._fitted.card_
-        for attribute, value in vars(self._fitted).items():
-            if attribute.endswith("_") and not attribute.startswith("_") and attribute != "card_":
-                setattr(self, f"{INNER}{attribute}", value)
+        keep_state(self, self._fitted, INNER)
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
@@ -114,14 +104,9 @@ class Cleaned(Declared, BaseEstimator):
 
     def _inner(self) -> Featuriser:
         """The fitted featuriser; of a loaded model, restored from the attributes `inner__<attribute>`."""
-        if (fitted := vars(self).get("_fitted")) is None:
-            fitted = clone(self.featuriser)
-            for attribute, value in vars(self).items():
-                if attribute.startswith(INNER):
-                    setattr(fitted, attribute.removeprefix(INNER), value)
-            self._fitted = fitted
-        featuriser: Featuriser = fitted
-        return featuriser
+        fitted: Featuriser = vars(self).get("_fitted") or with_state(self, self.featuriser, INNER)
+        self._fitted = fitted
+        return fitted
 
     def _clean(self, texts: Texts) -> Texts:
         steps = {name: value for name, value in self.get_params(deep=False).items() if name != "featuriser"}
@@ -154,9 +139,13 @@ def clean(
     column = pa.array(texts, pa.large_string())
     if lower_case:
         column = pc.utf8_lower(column)
-    for wanted, pattern, kept in ((user_names, USER_NAME, r"\1"), (numbers, NUMBER, " "), (symbols, SYMBOL, " ")):
+    for wanted, pattern, replacement in (
+        (user_names, USER_NAME, r"\1"),
+        (numbers, NUMBER, " "),
+        (symbols, SYMBOL, " "),
+    ):
         if wanted:
-            column = pc.replace_substring_regex(column, pattern, kept)
+            column = pc.replace_substring_regex(column, pattern, replacement)
     if stop_words:
         column = _without_stop_words(column)
     cleaned: list[str] = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, BLANKS, " ")).to_pylist()

@@ -54,12 +54,6 @@ def decoded(words: pa.BinaryArray) -> list[str]:
     return [word.decode("utf-16-le") for word in words.to_pylist()]
 
 
-def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers start, …, start + length − 1 of every run, one run after the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
-
-
 def _split(texts: Sequence[str]) -> SplitWords:
     joined = "\0".join(texts).encode("utf-32-le", "surrogatepass")
     letters = _folded()[np.frombuffer(joined, "<u4")]

@@ -1,4 +1,4 @@
-r"""What a model that is fitted to a file reads: texts in their normal form, and the symbols in them.
+r"""Features of models that are fitted to a file: texts in their normal form, and the symbols in them.
 
 Letter n-grams and words leave out everything that is neither letter nor digit, so `C++` and `C#` are one text to them.
 Here each symbol of a text is a further term:
@@ -123,8 +123,8 @@ def symbols(text: str) -> list[str]:
     if text.isascii() and not MAYBE.search(text):
         return []
     text = text.translate(PLAIN)
-    found = SYMBOL.finditer(text)
-    return list(chain.from_iterable(_terms(text[max(at.start() - 1, 0) : at.end()], at[0], at["sign"]) for at in found))
+    matches = SYMBOL.finditer(text)
+    return list(chain.from_iterable(_terms(text[max(m.start() - 1, 0) : m.end()], m[0], m["sign"]) for m in matches))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from twicetold.features.kept import diagonal, kept
+from twicetold.features.cached import cached, diagonal
 from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import weighted
 from twicetold.features.word_hashing import WordHashing
@@ -31,9 +31,6 @@ class LetterTfIdf(WordHashing):
         idf_: (width,) float32, ln((1 + N) / (1 + df)) + 1.
     """
 
-    def __init__(self, letters: int = 3, words: int = 0, max_features: int | None = None) -> None:
-        super().__init__(letters, words, max_features)
-
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the columns, and their idf.
 
@@ -48,7 +45,7 @@ class LetterTfIdf(WordHashing):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of unit length per text; a text without a known column has an empty row."""
-        return weighted(self._counts(texts), kept(self, diagonal, self.idf_))
+        return weighted(self._counts(texts), cached(self, diagonal, self.idf_))
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
         """(N, width) float32."""

@@ -9,6 +9,7 @@ Shape letters: N texts, K tokens.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -24,6 +25,7 @@ from twicetold.features.tokenizer_parts import loaded, token_ids
 Pooled = Literal["auto", "mean", "cls"]
 
 
+@dataclass(eq=False, repr=False)
 class ModelTokens(Declared, BaseEstimator):
     """Tokens of a pretrained transformer, in order.
 
@@ -44,25 +46,15 @@ class ModelTokens(Declared, BaseEstimator):
         pooling_: `mean` or `first`.
     """
 
+    model: str
+    pretrained_on: str
+    max_length: int
+    prefix: str = ""
+    pooling: Pooled = "auto"
+    seen: Sequence[str] | None = None
+    _weights: str | None = field(default=None, init=False)
     ordered = True
     pooling_ = "mean"  # of a model of an earlier version
-    _weights: str | None = None
-
-    def __init__(
-        self,
-        model: str,
-        pretrained_on: str,
-        max_length: int,
-        prefix: str = "",
-        pooling: Pooled = "auto",
-        seen: Sequence[str] | None = None,
-    ) -> None:
-        self.model = model
-        self.pretrained_on = pretrained_on
-        self.max_length = max_length
-        self.prefix = prefix
-        self.pooling = pooling
-        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Look the model up.

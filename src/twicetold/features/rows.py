@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from twicetold.files import write_folder
 
@@ -80,7 +81,7 @@ class CsrRows:
         lengths = self.indptr[rows + 1] - starts
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        entries = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        entries = runs(starts, lengths)
         return SparseRows(
             torch.from_numpy(self.indices[entries].astype(np.int64)),
             torch.from_numpy(offsets),
@@ -111,29 +112,15 @@ class CsrRows:
         )
 
     def beside(self, more: "CsrRows") -> Self:
-        """These columns followed by those of other rows of the same texts, in memory; entries keep their order.
+        """These columns followed by those of other rows of the same texts, in memory; the columns of a row ascend.
 
         Raises:
             ValueError: if the numbers of rows differ.
         """
         if len(self) != len(more):
             raise ValueError(f"expected rows of the same texts on both sides, got {len(self)} and {len(more)}")
-        parts = (self, more)
-        own = np.arange(len(self.indices)) + np.repeat(more.indptr[:-1], np.diff(self.indptr))
-        further = np.arange(len(more.indices)) + np.repeat(self.indptr[1:], np.diff(more.indptr))
-        places = (own, further)
-
-        def joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-            whole = np.empty(len(own) + len(further), np.result_type(*arrays))
-            for place, array in zip(places, arrays, strict=True):
-                whole[place] = array
-            return whole
-
-        values = None
-        if any(part.values is not None for part in parts):
-            values = joined([np.ones(len(p.indices), np.float32) if p.values is None else p.values for p in parts])
-        indices = joined([self.indices, more.indices + np.int32(self.width)])
-        return type(self)(self.indptr + more.indptr, indices, values, self.width + more.width)
+        whole = sp.hstack([self.to_scipy(), more.to_scipy()], format="csr")
+        return self.from_scipy(whole, binary=self.values is None and more.values is None)
 
     def save(self, folder: Path) -> None:
         """Write the arrays to `folder`, all of them or none."""
@@ -155,11 +142,17 @@ class CsrRows:
         return cls(mapped("indptr"), mapped("indices"), values, int(mapped("width")))
 
 
+def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers start, …, start + length − 1 of every run, one run after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
 class Declared:
-    """What a featuriser declares of itself, for those that inherit it and say nothing else."""
+    """Defaults of a featuriser's declarations."""
 
     ordered: bool = False
-    """Whether rows are sequences, which are then batched by length."""
+    """Rows are sequences, which are then batched by length."""
 
     card_: Mapping[str, Any] | None = None
     """The word hashing report, of a fitted featuriser that hashes words (`hashing_card`)."""
@@ -195,3 +188,25 @@ class Featuriser(Protocol):
     def shape(self) -> Mapping[str, Any]:
         """Constructor arguments of an encoder that describe its features: at least `width`."""
         ...
+
+
+def keep_state(owner: object, part: object, prefix: str) -> None:
+    """Keep the fitted state of a featuriser that another one holds, as attributes of the owner, `<prefix><attribute>`.
+
+    Args:
+        owner: the featuriser that is saved; it has a `card_` of its own.
+        part: the fitted featuriser that it holds.
+        prefix: ends in `__`.
+    """
+    for attribute, value in vars(part).items():
+        if attribute.endswith("_") and not attribute.startswith("_") and attribute != "card_":
+            setattr(owner, prefix + attribute, value)
+
+
+def with_state(owner: object, part: Any, prefix: str) -> Featuriser:
+    """A copy of the featuriser `part`, with the state that `keep_state` left in the owner."""
+    fitted: Featuriser = clone(part)
+    for attribute, value in vars(owner).items():
+        if attribute.startswith(prefix):
+            setattr(fitted, attribute.removeprefix(prefix), value)
+    return fitted

@@ -11,7 +11,7 @@ vectors.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -21,14 +21,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.features.distinct_words import runs
-from twicetold.features.kept import kept, text_places
-from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.cached import cached, text_positions
+from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.splitting import Tokens, words
-from twicetold.features.tokens import UNKNOWN_NAME, vocabulary_of
-from twicetold.features.vectors import alike, first_words, word_vectors
+from twicetold.features.token_weights import UNKNOWN_NAME
+from twicetold.features.tokens import cut_off, vocabulary_of
+from twicetold.features.vectors import extended
 
 
+@dataclass(eq=False, repr=False)
 class SpeltWords(Declared, BaseEstimator):
     """Words of a text, in order, each followed by its letters (see `splitting` for what a word is).
 
@@ -48,26 +49,15 @@ class SpeltWords(Declared, BaseEstimator):
         letters_: the letters of the train texts' words by code point, in the order of the columns from 1 + V on.
     """
 
+    lower_case: bool = True
+    min_df: int = 1
+    max_length: int | None = None
+    letters: int = 10
+    vectors: str | None = None
+    further: int = 0
+    centred: bool = True
+    _vectors: NDArray[np.float32] | None = field(default=None, init=False)
     ordered = True
-    _vectors: NDArray[np.float32] | None = None
-
-    def __init__(
-        self,
-        lower_case: bool = True,
-        min_df: int = 1,
-        max_length: int | None = None,
-        letters: int = 10,
-        vectors: str | None = None,
-        further: int = 0,
-        centred: bool = True,
-    ) -> None:
-        self.lower_case = lower_case
-        self.min_df = min_df
-        self.max_length = max_length
-        self.letters = letters
-        self.vectors = vectors
-        self.further = further
-        self.centred = centred
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the words and letters, and look the words up among the pretrained vectors.
@@ -75,16 +65,10 @@ class SpeltWords(Declared, BaseEstimator):
         Raises:
             ValueError: if no word is left, or further ones are to come from no file.
         """
-        if self.further and self.vectors is None:
-            raise ValueError(f"further={self.further} words would be those of a file of vectors: set vectors too, or 0")
         tokens = words(texts, lower_case=self.lower_case)
-        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_features=None)
-        self._vectors = None  # not part of the saved state: the encoder's weights begin with them and are saved
-        if self.vectors is not None:
-            file = Path(self.vectors)
-            self.vocabulary_ = list(dict.fromkeys([*self.vocabulary_, *first_words(file, self.further)]))
-            found = word_vectors(file, self.vocabulary_)
-            self._vectors = alike(found) if self.centred else found
+        learnt = vocabulary_of(tokens, min_df=self.min_df, max_features=None)
+        # The vectors are no part of the saved state: the encoder's weights begin with them and are saved.
+        self.vocabulary_, self._vectors = extended(learnt, self.vectors, further=self.further, centred=self.centred)
         self.letters_: list[str] = sorted(set("".join(tokens.spellings.to_pylist()))) if self.letters else []
         return self
 
@@ -93,25 +77,25 @@ class SpeltWords(Declared, BaseEstimator):
         check_is_fitted(self)
         tokens = words(texts, lower_case=self.lower_case)
         columns, offsets = self._distinct(tokens)
-        codes, ends = _first(tokens, self.max_length)
-        sizes = np.diff(offsets)[codes]
-        entries = runs(offsets[codes], sizes)  # (K,)
+        first = cut_off(tokens.offsets, tokens.codes, width=len(offsets), max_length=self.max_length)
+        sizes = np.diff(offsets)[first.indices]
+        entries = runs(offsets[first.indices], sizes)  # (K,)
         before = np.concatenate([[0], np.cumsum(sizes)])
-        return CsrRows(before[ends], columns[entries].astype(np.int32), None, self.shape["width"])
+        return CsrRows(before[first.indptr], columns[entries].astype(np.int32), None, self.shape["width"])
 
     def _distinct(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
-        number = kept(self, text_places, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
+        number = cached(self, text_positions, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
         if not self.letters_:
             return number, np.arange(len(number) + 1)
         short = pc.utf8_slice_codeunits(tokens.spellings, 0, self.letters)
         spelt = np.frombuffer("".join(short.to_pylist()).encode("utf-32-le"), np.uint32)
         known = np.array([ord(letter) for letter in self.letters_], np.uint32)
         column = np.searchsorted(known, spelt).clip(max=len(known) - 1)
-        found = known[column] == spelt
-        word = np.repeat(np.arange(len(number)), pc.utf8_length(short).to_numpy())[found]
+        is_known = known[column] == spelt
+        word = np.repeat(np.arange(len(number)), pc.utf8_length(short).to_numpy())[is_known]
         first = np.searchsorted(word, np.arange(len(number)))  # letters of earlier words
-        columns = np.insert(column[found] + 1 + len(self.vocabulary_), first, number)
+        columns = np.insert(column[is_known] + 1 + len(self.vocabulary_), first, number)
         sizes = 1 + np.bincount(word, minlength=len(number))
         return columns, np.concatenate([[0], np.cumsum(sizes)])
 
@@ -132,12 +116,3 @@ class SpeltWords(Declared, BaseEstimator):
     def get_feature_names_out(self) -> NDArray[np.object_]:
         """(width,) words and letters in column order, as scikit-learn's transformers give them."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_, *self.letters_], object)
-
-
-def _first(tokens: Tokens, count: int | None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Which spelling each of the first `count` words of each text is, and (N + 1,) where each text's words begin."""
-    lengths = np.diff(tokens.offsets)
-    if count is None or lengths.max(initial=0) <= count:
-        return tokens.codes, tokens.offsets
-    within = np.arange(len(tokens.codes)) - np.repeat(tokens.offsets[:-1], lengths)
-    return tokens.codes[within < count], np.concatenate([[0], np.cumsum(np.minimum(lengths, count))])

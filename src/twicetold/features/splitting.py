@@ -71,8 +71,8 @@ def _cut(texts: Sequence[str], marks: Marks, *, lower_case: bool, quotes: bool) 
     counts = [np.zeros(1, np.int64)]
     for start in range(0, len(texts), CHUNK):
         chunk = pa.array(texts[start : start + CHUNK], pa.large_string())
-        found, per_text = _cut_chunk(_plain(chunk, lower_case=lower_case, quotes=quotes), marks)
-        pieces.append(found)
+        tokens, per_text = _cut_chunk(_plain(chunk, lower_case=lower_case, quotes=quotes), marks)
+        pieces.append(tokens)
         counts.append(per_text)
     if not pieces:
         return Tokens(np.zeros(1, np.int64), np.zeros(0, np.int32), pa.array([], pa.large_string()))
@@ -142,16 +142,16 @@ def _clitics(data: Bytes, word: Mask) -> tuple[Mask, NDArray[np.int64]]:
     """Where an apostrophe begins a clitic, and where that clitic is the 't of n't."""
     places = np.flatnonzero(_IS_APOSTROPHE[data])
     places = places[(places >= MARGIN) & (places < len(data) - MARGIN)]
-    found = np.zeros(len(data), np.bool_)
+    clitic = np.zeros(len(data), np.bool_)
     negation = places[:0]
     for letters in _CLITICS:
         here = ~word[places + len(letters) + 1]
         for distance, letter in enumerate(letters, 1):
             here &= data[places + distance] | 0x20 == letter  # either case
-        found[places[here]] = True
+        clitic[places[here]] = True
         if letters == b"t":
             negation = places[here & (data[places - 1] | 0x20 == ord("n"))]
-    return found, negation
+    return clitic, negation
 
 
 def _between(mask: Mask) -> Mask:

@@ -10,6 +10,7 @@ Shape letters: N texts, K tokens, T tokens of the vocabulary, D dimensions.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, Self
@@ -23,15 +24,15 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold import pretrained
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
-from twicetold.features.token_weights import smooth_weights, zipf_weights
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights, zipf_weights
 from twicetold.features.tokenizer_parts import loaded, token_ids
 
 Weighting = Literal["none", "sif", "zipf"]
-UNKNOWN_NAME = "(unknown)"
 SUBFOLDER = "0_StaticEmbedding"  # where sentence-transformers has the files
 TABLES = ("embeddings", "embedding.weight")  # the table's name: model2vec's, and sentence-transformers' and WordLlama's
 
 
+@dataclass(eq=False, repr=False)
 class StaticTokens(Declared, BaseEstimator):
     """Tokens of pretrained static vectors, in order.
 
@@ -41,7 +42,7 @@ class StaticTokens(Declared, BaseEstimator):
         max_length: tokens of a text that are read; None for all. As in model2vec, a text is first cut to so many times
             the characters of a token of median length.
         weighting: of tokens, beside the weights that the folder may have. `sif`: smooth inverse frequency in the train
-            texts; `zipf`: by the place in the vocabulary (`token_weights`).
+            texts; `zipf`: by the place in the vocabulary (`zipf_weights`).
         sif_a: a of `sif`.
         seen: sources of our data among the training data, such as `quora`; None where nobody knows.
 
@@ -53,24 +54,14 @@ class StaticTokens(Declared, BaseEstimator):
         weights_: (T + 1,) float32 of each number, or None where all are 1.
     """
 
+    model: str
+    pretrained_on: str
+    max_length: int | None = None
+    weighting: Weighting = "none"
+    sif_a: float = 0.001
+    seen: Sequence[str] | None = None
+    _vectors: NDArray[np.float32] | None = field(default=None, init=False)
     ordered = True
-    _vectors: NDArray[np.float32] | None = None
-
-    def __init__(
-        self,
-        model: str,
-        pretrained_on: str,
-        max_length: int | None = None,
-        weighting: Weighting = "none",
-        sif_a: float = 0.001,
-        seen: Sequence[str] | None = None,
-    ) -> None:
-        self.model = model
-        self.pretrained_on = pretrained_on
-        self.max_length = max_length
-        self.weighting = weighting
-        self.sif_a = sif_a
-        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Read the folder; with `sif`, count the tokens of the train texts.
@@ -149,8 +140,8 @@ class StaticTokens(Declared, BaseEstimator):
 
 def _folder(model: str) -> Path:
     """Where a model's files are, which must be there."""
-    found = pretrained.folder_of(pretrained.located(model))
-    for folder in (found, found / SUBFOLDER):
+    located = pretrained.folder_of(pretrained.located(model))
+    for folder in (located, located / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():
             return folder
     raise pretrained.ModelUnavailable(

@@ -8,6 +8,7 @@ Shape letters: N texts, W words, K subwords, U distinct words.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Self
@@ -20,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.splitting import Tokens, characters, words
 from twicetold.features.tokens import cut_off, vocabulary_of
 
@@ -44,6 +45,7 @@ WRITTEN = {  # by `fit`, besides vocabulary and merges; what is missing here is 
 WRITTEN_MODEL = {"type": "BPE", "unk_token": UNKNOWN_SUBWORD}
 
 
+@dataclass(eq=False, repr=False)
 class Subwords(Declared, BaseEstimator):
     """Subwords of a text, in order.
 
@@ -58,21 +60,12 @@ class Subwords(Declared, BaseEstimator):
         tokenizer_: vocabulary and merges, as JSON of the `tokenizers` library.
     """
 
+    max_features: int = 8000
+    lower_case: bool = False
+    min_frequency: int = 2
+    max_alphabet: int = 1000
+    max_length: int | None = None
     ordered = True
-
-    def __init__(
-        self,
-        max_features: int = 8000,
-        lower_case: bool = False,
-        min_frequency: int = 2,
-        max_alphabet: int = 1000,
-        max_length: int | None = None,
-    ) -> None:
-        self.max_features = max_features
-        self.lower_case = lower_case
-        self.min_frequency = min_frequency
-        self.max_alphabet = max_alphabet
-        self.max_length = max_length
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the merges.
@@ -110,10 +103,9 @@ class Subwords(Declared, BaseEstimator):
         length = np.fromiter(map(len, taken_apart), np.int64, len(taken_apart))  # (U,)
         pieces = np.fromiter(chain.from_iterable(taken_apart), np.int32, length.sum())
         pieces *= self._known(pieces, length, mark=tokenizer.token_to_id(BEGIN_OF_WORD))
-        start = np.cumsum(length) - length
         per_word = length[tokens.codes]  # (W,)
         ends = np.concatenate([[0], np.cumsum(per_word)])
-        entries = np.arange(ends[-1]) + np.repeat(start[tokens.codes] - ends[:-1], per_word)  # (K,)
+        entries = runs((np.cumsum(length) - length)[tokens.codes], per_word)  # (K,)
         width = tokenizer.get_vocab_size()
         return cut_off(ends[tokens.offsets], pieces[entries], width=width, max_length=self.max_length)
 

@@ -1,6 +1,7 @@
 """TF-IDF rows of unit length: word counts weighted by inverse document frequency in the train texts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -10,10 +11,11 @@ from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.bag_of_words import BagOfWords, counter, vocabulary_of
-from twicetold.features.kept import diagonal, kept
+from twicetold.features.cached import cached, diagonal
 from twicetold.features.rows import CsrRows
 
 
+@dataclass(eq=False, repr=False)
 class TfIdf(BagOfWords):
     """scikit-learn's TF-IDF (smooth idf, L2-normalised rows) over the words of the train texts.
 
@@ -23,10 +25,8 @@ class TfIdf(BagOfWords):
         idf_: (words,) float32, ln((1 + n) / (1 + df)) + 1.
     """
 
-    def __init__(
-        self, max_features: int | None = None, stop_words: str | None = None, min_df: float = 1, max_df: float = 1.0
-    ) -> None:
-        super().__init__(max_features, stop_words, min_df, max_df)
+    max_features: int | None = None
+    stop_words: str | None = None
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn vocabulary and idf.
@@ -42,7 +42,7 @@ class TfIdf(BagOfWords):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of unit length per text; a text without a known word has an empty row."""
         check_is_fitted(self)
-        return weighted(kept(self, counter, self.vocabulary_).transform(texts), kept(self, diagonal, self.idf_))
+        return weighted(cached(self, counter, self.vocabulary_).transform(texts), cached(self, diagonal, self.idf_))
 
 
 def weighted(counts: sp.csr_matrix | sp.csr_array, idf: sp.csr_matrix) -> CsrRows:

@@ -1,7 +1,9 @@
-"""Weights of tokens in the sum of their vectors: frequent tokens say little."""
+"""Weights of tokens in the sum of their vectors (frequent tokens say little), and the name of unknown ones."""
 
 import numpy as np
 from numpy.typing import NDArray
+
+UNKNOWN_NAME = "(unknown)"
 
 
 def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ Shape letters: N texts, K tokens, V size of the vocabulary, D dimensions of pret
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,12 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
-from twicetold.features.token_weights import smooth_weights
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights
 from twicetold.features.vectors import word_vectors
 
-UNKNOWN_NAME = "(unknown)"
 
-
+@dataclass(eq=False, repr=False)
 class Words(Declared, BaseEstimator):
     """Words of a text, in order (see `splitting`).
 
@@ -46,26 +45,15 @@ class Words(Declared, BaseEstimator):
             with `counted` or `sif_a`.
     """
 
+    lower_case: bool = False
+    min_df: int = 1
+    max_features: int | None = None
+    max_length: int | None = None
+    vectors: str | None = None
+    counted: bool = False
+    sif_a: float | None = None
+    _vectors: NDArray[np.float32] | None = field(default=None, init=False)
     ordered = True
-    _vectors: NDArray[np.float32] | None = None
-
-    def __init__(
-        self,
-        lower_case: bool = False,
-        min_df: int = 1,
-        max_features: int | None = None,
-        max_length: int | None = None,
-        vectors: str | None = None,
-        counted: bool = False,
-        sif_a: float | None = None,
-    ) -> None:
-        self.lower_case = lower_case
-        self.min_df = min_df
-        self.max_features = max_features
-        self.max_length = max_length
-        self.vectors = vectors
-        self.counted = counted
-        self.sif_a = sif_a
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary, and look its words up among the pretrained vectors.
@@ -112,6 +100,7 @@ class Words(Declared, BaseEstimator):
         return words(texts, lower_case=self.lower_case)
 
 
+@dataclass(eq=False, repr=False)
 class Characters(Words):
     """Characters of a text, in order, blanks included.
 
@@ -125,10 +114,9 @@ class Characters(Words):
         vocabulary_: the characters numbered 1, 2, ...
     """
 
-    def __init__(
-        self, lower_case: bool = False, min_df: int = 1, max_features: int | None = None, max_length: int | None = None
-    ) -> None:
-        super().__init__(lower_case, min_df, max_features, max_length)
+    vectors: str | None = field(default=None, init=False)
+    counted: bool = field(default=False, init=False)
+    sif_a: float | None = field(default=None, init=False)
 
     def _split(self, texts: Sequence[str]) -> Tokens:
         return characters(texts, lower_case=self.lower_case)
@@ -146,8 +134,8 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> l
     contains.sum_duplicates()
     texts_with = np.bincount(contains.indices, minlength=len(tokens.spellings))
     table = pa.table({"token": tokens.spellings, "texts": texts_with})
-    kept = table.filter(pc.greater_equal(table["texts"], min_df))
-    vocabulary: list[str] = kept.sort_by([("texts", "descending"), ("token", "ascending")])["token"].to_pylist()
+    widespread = table.filter(pc.greater_equal(table["texts"], min_df))
+    vocabulary: list[str] = widespread.sort_by([("texts", "descending"), ("token", "ascending")])["token"].to_pylist()
     if not vocabulary:
         raise ValueError(
             f"no token of the {len(tokens)} train texts is left for the vocabulary with min_df={min_df}: "
@@ -158,9 +146,9 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> l
 
 def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
     """(width,) how often each number occurs; 0 for unknown tokens."""
-    found = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
-    found[UNKNOWN_TOKEN] = 0
-    return found
+    counts = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
+    counts[UNKNOWN_TOKEN] = 0
+    return counts
 
 
 def require_counts(counts: NDArray[np.int64], width: int) -> None:

@@ -9,19 +9,21 @@ Shape letters: N texts, T tokens of the vocabulary, L columns of letters and wor
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.letter_tfidf import LetterTfIdf
-from twicetold.features.rows import CsrRows
-from twicetold.features.static_tokens import StaticTokens, Weighting
+from twicetold.features.rows import CsrRows, keep_state, with_state
+from twicetold.features.static_tokens import StaticTokens
 
 PREFIX = "letters__"
 
 
+@dataclass(eq=False, repr=False)
 class TokensAndLetters(StaticTokens):
     """Columns of `StaticTokens`, whose mean is taken, then those of `LetterTfIdf`.
 
@@ -42,34 +44,17 @@ class TokensAndLetters(StaticTokens):
         (letters): fitted state of `LetterTfIdf`, `letters__<attribute>`.
     """
 
+    letters: int = field(kw_only=True)
+    words: int = field(kw_only=True)
+    max_features: int | None = field(kw_only=True)
+    share: float = field(kw_only=True)
     ordered = False
-
-    def __init__(
-        self,
-        model: str,
-        pretrained_on: str,
-        letters: int,
-        words: int,
-        max_features: int | None,
-        share: float,
-        max_length: int | None = None,
-        weighting: Weighting = "none",
-        sif_a: float = 0.001,
-        seen: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(model, pretrained_on, max_length, weighting, sif_a, seen)
-        self.letters = letters
-        self.words = words
-        self.max_features = max_features
-        self.share = share
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Read the folder; learn the columns of letters and words and their idf from the train texts."""
         super().fit(texts)
         fitted = LetterTfIdf(self.letters, self.words, self.max_features).fit(texts)
-        for attribute, value in vars(fitted).items():
-            if attribute.endswith("_") and attribute != "card_":
-                setattr(self, PREFIX + attribute, value)
+        keep_state(self, fitted, PREFIX)
         self.card_ = fitted.card_
         return self
 
@@ -97,8 +82,4 @@ class TokensAndLetters(StaticTokens):
 
     def _lexical(self) -> LetterTfIdf:
         """The fitted featuriser of letters and words."""
-        fitted = LetterTfIdf(self.letters, self.words, self.max_features)
-        for attribute, value in vars(self).items():
-            if attribute.startswith(PREFIX):
-                setattr(fitted, attribute.removeprefix(PREFIX), value)
-        return fitted
+        return cast("LetterTfIdf", with_state(self, LetterTfIdf(self.letters, self.words, self.max_features), PREFIX))

@@ -35,9 +35,9 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
     lower = pc.utf8_lower(wanted)
     known, vectors = _read(require(file), pa.chunked_array([wanted, lower]).unique())
     row = np.asarray(pc.fill_null(pc.coalesce(pc.index_in(wanted, known), pc.index_in(lower, known)), -1))
-    found = np.zeros((len(row), vectors.shape[1]), np.float32)
-    found[row >= 0] = vectors[row[row >= 0]]
-    return found
+    looked_up = np.zeros((len(row), vectors.shape[1]), np.float32)
+    looked_up[row >= 0] = vectors[row[row >= 0]]
+    return looked_up
 
 
 def first_words(file: Path, count: int) -> list[str]:
@@ -48,6 +48,29 @@ def first_words(file: Path, count: int) -> list[str]:
     """
     with require(file).open(encoding="utf-8") as lines:
         return [line.partition(" ")[0] for line in islice(lines, count)]
+
+
+def extended(
+    vocabulary: list[str], file: str | None, *, further: int, centred: bool = True
+) -> tuple[list[str], NDArray[np.float32] | None]:
+    """A vocabulary with the first words of a file of vectors, and the vectors of its words.
+
+    Args:
+        vocabulary: the words of the train texts.
+        file: of the vectors; None for none.
+        further: how many of its first words follow those of the train texts.
+        centred: subtract the mean of the vectors and scale them, see `alike`.
+
+    Raises:
+        ValueError: if further words are to come from no file.
+    """
+    if file is None:
+        if further:
+            raise ValueError(f"further={further} words would be those of a file of vectors: set vectors too, or 0")
+        return vocabulary, None
+    whole = list(dict.fromkeys([*vocabulary, *first_words(Path(file), further)]))
+    vectors = word_vectors(Path(file), whole)
+    return whole, alike(vectors) if centred else vectors
 
 
 def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
@@ -66,12 +89,12 @@ def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
             strings_can_be_null=False,
         ),
     )
-    kept = pa.Table.from_batches(
+    table = pa.Table.from_batches(
         [batch.filter(pc.is_in(batch["word"], wanted)) for batch in reader], reader.schema
     ).combine_chunks()
-    if not len(kept):
+    if not len(table):
         return pa.array([], pa.string()), np.zeros((0, len(numbers)), np.float32)
-    return kept["word"].chunk(0), np.stack([kept[name].to_numpy() for name in numbers], axis=1)
+    return table["word"].chunk(0), np.stack([table[name].to_numpy() for name in numbers], axis=1)
 
 
 def require(file: Path) -> Path:
@@ -91,10 +114,10 @@ def require(file: Path) -> Path:
 
 def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros (no vector) stay zero."""
-    found = vectors.any(axis=1)
+    present = vectors.any(axis=1)
     centred = np.zeros_like(vectors)
-    if found.any():
-        centred[found] = vectors[found] - vectors[found].mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=1)[found]
+    if present.any():
+        centred[present] = vectors[present] - vectors[present].mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1)[present]
     scaled: NDArray[np.float32] = centred / (lengths.mean() if lengths.any() else 1)
     return scaled

@@ -7,6 +7,7 @@ Shape letters: N texts, M views.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from typing import Any, Self
@@ -14,9 +15,10 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts
+from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts, keep_state, with_state
 
 
+@dataclass(eq=False, repr=False)
 class View(BaseEstimator):
     """One view: which columns of the corpus it reads, and how.
 
@@ -26,10 +28,9 @@ class View(BaseEstimator):
         featuriser: of bags (not of sequences).
     """
 
-    def __init__(self, name: str, fields: Sequence[str], featuriser: Featuriser) -> None:
-        self.name = name
-        self.fields = fields
-        self.featuriser = featuriser
+    name: str
+    fields: Sequence[str]
+    featuriser: Featuriser
 
     def read(self, texts: Texts) -> list[str]:
         """(N,) text of the view; a missing field is empty."""
@@ -38,6 +39,7 @@ class View(BaseEstimator):
         return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
 
 
+@dataclass(eq=False, repr=False)
 class Views(Declared, BaseEstimator):
     """Columns of the first view, then of the second, and so on.
 
@@ -50,8 +52,7 @@ class Views(Declared, BaseEstimator):
         (others): fitted state of each view, `<view>__<attribute>`.
     """
 
-    def __init__(self, views: Sequence[View]) -> None:
-        self.views = views
+    views: Sequence[View]
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -77,9 +78,7 @@ class Views(Declared, BaseEstimator):
             widths.append(fitted.shape["width"])
             if fitted.card_:
                 self.card_[view.name] = fitted.card_
-            for attribute, value in vars(fitted).items():
-                if attribute.endswith("_") and attribute != "card_":
-                    setattr(self, f"{view.name}__{attribute}", value)
+            keep_state(self, fitted, f"{view.name}__")
         self.bounds_ = [0, *accumulate(widths)]
         return self
 
@@ -91,13 +90,7 @@ class Views(Declared, BaseEstimator):
         return rows
 
     def _fitted(self, view: View) -> Featuriser:
-        """The fitted featuriser of a view, restored from the attributes `<view>__<attribute>`."""
-        fitted, prefix = clone(view.featuriser), f"{view.name}__"
-        for attribute, value in vars(self).items():
-            if attribute.startswith(prefix):
-                setattr(fitted, attribute.removeprefix(prefix), value)
-        featuriser: Featuriser = fitted
-        return featuriser
+        return with_state(self, view.featuriser, f"{view.name}__")
 
     @property
     def shape(self) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ Shape letters: K tokens, P pairs of words that are neighbours in train and have 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.tokens import Words, numbered
 
 
+@dataclass(eq=False, repr=False)
 class WordAssociations(Words):
     """Words of a text, in order, as numbers; the associations go to the encoder.
 
@@ -39,21 +41,11 @@ class WordAssociations(Words):
         counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words.
     """
 
-    _associations: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
-
-    def __init__(
-        self,
-        lower_case: bool = False,
-        min_df: int = 1,
-        max_features: int | None = None,
-        max_length: int | None = None,
-        sif_a: float | None = None,
-        window: int = 2,
-        smoothing: float = 0.75,
-    ) -> None:
-        super().__init__(lower_case, min_df, max_features, max_length, counted=True, sif_a=sif_a)
-        self.window = window
-        self.smoothing = smoothing
+    vectors: str | None = field(default=None, init=False)
+    counted: bool = field(default=True, init=False)
+    window: int = 2
+    smoothing: float = 0.75
+    _associations: tuple[NDArray[np.int64], NDArray[np.float32]] | None = field(default=None, init=False)
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary, and count neighbours.
@@ -97,8 +89,8 @@ def associations(
     """
     one, other = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for distance in range(1, min(window, len(text) - 1) + 1):
-        near = text[distance:] == text[:-distance]
-        before, after = number[:-distance][near].astype(np.int64), number[distance:][near].astype(np.int64)
+        same_text = text[distance:] == text[:-distance]
+        before, after = number[:-distance][same_text].astype(np.int64), number[distance:][same_text].astype(np.int64)
         one += [before, after]
         other += [after, before]
     pair, count = np.unique(np.concatenate(one) * width + np.concatenate(other), return_counts=True)

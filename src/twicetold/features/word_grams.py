@@ -15,7 +15,7 @@ Shape letters: N texts, K entries, U distinct words, V words of the vocabulary, 
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -25,18 +25,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.features.distinct_words import encoded, runs
-from twicetold.features.kept import kept, text_places
-from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.cached import cached, text_positions
+from twicetold.features.distinct_words import encoded
+from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.splitting import words
-from twicetold.features.token_weights import smooth_weights
-from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, vocabulary_of
-from twicetold.features.vectors import alike, first_words, word_vectors
+from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights
+from twicetold.features.tokens import occurrences, require_counts, vocabulary_of
+from twicetold.features.vectors import extended
 from twicetold.features.word_hashing import as_numbers, as_strings, known_grams, letter_grams
 
 SIZES = (3, 4)  # n
 
 
+@dataclass(eq=False, repr=False)
 class WordGrams(Declared, BaseEstimator):
     """Words and their letter n-grams; a word that is unknown and has no known n-gram is left out.
 
@@ -55,20 +56,12 @@ class WordGrams(Declared, BaseEstimator):
         grams_: the n-grams, in the order of the columns from 1 + V on, the shorter ones first.
     """
 
+    min_df: int = 1
+    sif_a: float | None = None
+    vectors: str | None = None
+    further: int = 0
+    _vectors: NDArray[np.float32] | None = field(default=None, init=False)
     ordered = True
-    _vectors: NDArray[np.float32] | None = None
-
-    def __init__(
-        self,
-        min_df: int = 1,
-        sif_a: float | None = None,
-        vectors: str | None = None,
-        further: int = 0,
-    ) -> None:
-        self.min_df = min_df
-        self.sif_a = sif_a
-        self.vectors = vectors
-        self.further = further
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the words and their n-grams, and look the words up among the pretrained vectors.
@@ -76,15 +69,10 @@ class WordGrams(Declared, BaseEstimator):
         Raises:
             ValueError: if no word is left, or further ones are to come from no file.
         """
-        if self.further and self.vectors is None:
-            raise ValueError(f"further={self.further} words would be those of a file of vectors: set vectors too, or 0")
         tokens = words(texts, lower_case=True)
         learnt = vocabulary_of(tokens, min_df=self.min_df, max_features=None)
-        self.vocabulary_ = learnt
-        self._vectors = None  # not part of the saved state, see `tokens.Words`
-        if self.vectors is not None:
-            self.vocabulary_ = list(dict.fromkeys([*learnt, *first_words(Path(self.vectors), self.further)]))
-            self._vectors = alike(word_vectors(Path(self.vectors), self.vocabulary_))
+        # The vectors are no part of the saved state: the encoder's weights begin with them and are saved.
+        self.vocabulary_, self._vectors = extended(learnt, self.vectors, further=self.further)
         self.given_ = 0 if self._vectors is None else self._vectors.shape[1]
         self.counts_ = occurrences(tokens, self.vocabulary_)
         self.counts_[1 + len(learnt) :] = 0  # too rare to have learnt vectors
@@ -99,7 +87,7 @@ class WordGrams(Declared, BaseEstimator):
         check_is_fitted(self)
         require_counts(self.counts_, 1 + len(self.vocabulary_))
         tokens = words(texts, lower_case=True)
-        number = kept(self, text_places, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
+        number = cached(self, text_positions, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
         columns, offsets = self._distinct(number, encoded(tokens.spellings.to_pylist()))
         sizes = np.diff(offsets)
         parts = sizes - (self.counts_[number] == 0)  # a number that is not learnt has no vector, no part in the mean
@@ -117,10 +105,10 @@ class WordGrams(Declared, BaseEstimator):
         """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
         word, column = [np.arange(len(number))], [number]
         first = 1 + len(self.vocabulary_)
-        for size, known in kept(self, by_size, self.grams_).items():
-            found, offsets = known_grams(spelt, known, size)
+        for size, known in cached(self, by_size, self.grams_).items():
+            columns, offsets = known_grams(spelt, known, size)
             word.append(np.repeat(np.arange(len(number)), np.diff(offsets)))
-            column.append(first + found)
+            column.append(first + columns)
             first += len(known)
         words_of = np.concatenate(word)
         order = np.argsort(words_of, kind="stable")

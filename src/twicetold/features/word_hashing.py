@@ -13,6 +13,7 @@ distinct n-grams.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +23,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.distinct_words import SplitWords, decoded, encoded, runs, split
+from twicetold.features.cached import Positions, cached
+from twicetold.features.distinct_words import SplitWords, decoded, encoded, split
 from twicetold.features.hashing_card import card
-from twicetold.features.kept import Places, kept
-from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.rows import CsrRows, Declared, runs
 
 MARK = ord("#")  # both ends of a word
 SIZES = (1, 2, 3, 4)  # letters of 16 bits that fit into one number
@@ -100,6 +101,7 @@ def colliding(grams: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
     return int((np.bincount(number)[number] > 1).sum()) if len(number) else 0
 
 
+@dataclass(eq=False, repr=False)
 class WordHashing(Declared, BaseEstimator):
     """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
 
@@ -116,10 +118,9 @@ class WordHashing(Declared, BaseEstimator):
             their n-grams with another word; `published` has the paper's figures. None without letters.
     """
 
-    def __init__(self, letters: int = 3, words: int = 0, max_features: int | None = None) -> None:
-        self.letters = letters
-        self.words = words
-        self.max_features = max_features
+    letters: int = 3
+    words: int = 0
+    max_features: int | None = None
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the columns.
@@ -170,7 +171,7 @@ class WordHashing(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of counts per text; a text without a known word has an empty row."""
         check_is_fitted(self)
-        grams = kept(self, as_numbers, self.letter_grams_, self.letters)
+        grams = cached(self, as_numbers, self.letter_grams_, self.letters)
         width = self.shape["width"]
         parts = [counted(self._columns(chunk, grams), len(chunk.offsets) - 1, width) for chunk in split(texts)]
         lengths, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -180,19 +181,19 @@ class WordHashing(Declared, BaseEstimator):
         self, chunk: SplitWords, grams: NDArray[np.uint64]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Text and column of each entry, with repetitions, by kind."""
-        text, found = chunk.text(), []
+        text, entries = chunk.text(), []
         if self.letters:
             column, offsets = known_grams(chunk.distinct, grams, self.letters)
             lengths = np.diff(offsets)[chunk.number]
-            found.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
+            entries.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
         if self.words:
-            known = kept(self, word_places, self.words_).of(chunk.distinct)[chunk.number]
-            found.append((text[known >= 0], len(grams) + known[known >= 0]))
+            known = cached(self, word_places, self.words_).of(chunk.distinct)[chunk.number]
+            entries.append((text[known >= 0], len(grams) + known[known >= 0]))
         if self.words == 2:
             inner = np.flatnonzero((text[1:] == text[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0))
-            place, there = find(self.pairs_, known[inner] * len(self.words_) + known[inner + 1])
-            found.append((text[inner[there]], len(grams) + len(self.words_) + place[there]))
-        return found
+            place, known_pair = find(self.pairs_, known[inner] * len(self.words_) + known[inner + 1])
+            entries.append((text[inner[known_pair]], len(grams) + len(self.words_) + place[known_pair]))
+        return entries
 
     @property
     def shape(self) -> Mapping[str, int]:
@@ -206,9 +207,9 @@ class WordHashing(Declared, BaseEstimator):
         return np.concatenate([np.array(self.letter_grams_, object), words, words[first] + " " + words[second]])
 
 
-def word_places(words: list[str]) -> Places:
-    """Of words in the form of `SplitWords.distinct`."""
-    return Places(encoded(words))
+def word_places(words: list[str]) -> Positions:
+    """Positions of words in the form of `SplitWords.distinct`."""
+    return Positions(encoded(words))
 
 
 def known_grams(
@@ -216,8 +217,8 @@ def known_grams(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Columns of each word's known letter n-grams, and (D + 1,) offsets: where each word's begin."""
     all_grams, offsets = letter_grams(words, size)
-    column, there = find(grams, all_grams)
-    return column[there], np.concatenate([[0], np.cumsum(there)])[offsets]
+    column, is_known = find(grams, all_grams)
+    return column[is_known], np.concatenate([[0], np.cumsum(is_known)])[offsets]
 
 
 def neighbours(number: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,21 +9,23 @@ Shape letters: N texts, W words of a chunk.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.distinct_words import runs, split
-from twicetold.features.kept import kept
-from twicetold.features.rows import CsrRows, Declared
+from twicetold.features.cached import cached
+from twicetold.features.distinct_words import split
+from twicetold.features.rows import CsrRows, Declared, runs
 from twicetold.features.word_hashing import WordHashing, as_numbers, known_grams
 
 TRIGRAM = 3
 ENTRIES = np.int32
 
 
+@dataclass(eq=False, repr=False)
 class WordTrigrams(Declared, BaseEstimator):
     """Letter trigrams of each word, words in order; a word without a known trigram is left out.
 
@@ -35,10 +37,8 @@ class WordTrigrams(Declared, BaseEstimator):
         card_: the word hashing report, see `WordHashing`.
     """
 
+    max_length: int | None = None
     ordered = True
-
-    def __init__(self, max_length: int | None = None) -> None:
-        self.max_length = max_length
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the trigrams.
@@ -54,7 +54,7 @@ class WordTrigrams(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence per text."""
         check_is_fitted(self)
-        grams = kept(self, as_numbers, self.letter_grams_, TRIGRAM)
+        grams = cached(self, as_numbers, self.letter_grams_, TRIGRAM)
         lengths, entries = [np.empty(0, np.int64)], [np.empty(0, ENTRIES)]
         for chunk in split(texts):
             column, offsets = known_grams(chunk.distinct, grams, TRIGRAM)

@@ -1,4 +1,4 @@
-"""What the other text of a pair has for each word: the best match, a mean by similarity, or the mean about the best.
+"""Matches of each word in the other text of a pair: the best one, a mean by similarity, or the mean about the best.
 
 The matching functions of Wang, Mi and Ittycheriah, Sentence Similarity Learning by Lexical Decomposition and
 Composition, COLING 2016 (arXiv:1602.07019), section 3.1. With a_ij = cos(s_i, t_j) and k = argmax_j a_ij:
@@ -32,19 +32,73 @@ places of the padded texts, D dimensions, H dimensions of a state, L perspective
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import embedding, normalize
+from torch.nn.functional import cosine_similarity, embedding, normalize
 
+from twicetold.encoding import Encoding, Extra
 from twicetold.layers.alignment import Facing
 from twicetold.layers.perspectives import Perspectives, in_full_precision
 from twicetold.layers.pooling import Pooling
 
 LEAST = 1e-6  # of a sum of weights
 BELOW = -2.0  # any cosine
+
+
+@dataclass(frozen=True)
+class WordStates(Extra):
+    """The words of a batch of texts, one text after another."""
+
+    states: Float[Tensor, "W _"]
+    """(W, ·) of each word: its vector, or its state in its context."""
+    offsets: Int64[Tensor, " _"]
+    """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
+    lengths: Int64[np.ndarray, " B"] | None
+    """(B,) words of each text, where Python knows them."""
+    mean: Float[Tensor, "B D"]
+    """(B, D) of each text's words, without context."""
+    known: Bool[Tensor, " B"]
+    """(B,) which texts have a known word or letter."""
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """The words of B pairs of texts, those of all left texts before those of all right ones."""
+
+    left: WordStates
+    right: WordStates
+    states: Float[Tensor, "W _"]
+    offsets: Int64[Tensor, " _"]
+    """(2 B + 1,)"""
+    facing: Facing
+
+    @classmethod
+    def of(cls, left: Encoding, right: Encoding) -> "WordPairs":
+        """From encodings with `WordStates`."""
+        one, other = left.extra, right.extra
+        assert isinstance(one, WordStates)
+        assert isinstance(other, WordStates)
+        offsets = torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]])
+        return cls(one, other, torch.cat([one.states, other.states]), offsets, Facing.of(offsets))
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " _"] | None:
+        """(2 B,) words of each text, where Python knows them."""
+        if self.left.lengths is None or self.right.lengths is None:
+            return None
+        return np.concatenate([self.left.lengths, self.right.lengths])
+
+    def with_cosine(self, scores: Float[Tensor, " B"], scale: Tensor | None) -> Float[Tensor, " B"]:
+        """Scores plus the cosine of the texts' means times `scale`; 0 where a text has no known word."""
+        if scale is not None:
+            with in_full_precision(scores.device):
+                scores = scores + scale * cosine_similarity(self.left.mean, self.right.mean, dim=1)
+        return scores * (self.left.known & self.right.known)
 
 
 class Pairs(NamedTuple):
@@ -77,7 +131,7 @@ def gathered(parts: list[Float[Tensor, "2 _ _ D"]], like: Float[Tensor, "K D"], 
 
 
 def cosines(left: Float[Tensor, "N S D"], right: Float[Tensor, "N T D"]) -> Float[Tensor, "N S T"]:
-    """Of each vector of one text and each of the other; 0 where one is zero."""
+    """Cosine of each vector of one text and each of the other; 0 where one is zero."""
     return normalize(left, dim=2) @ normalize(right, dim=2).transpose(1, 2)
 
 
@@ -97,7 +151,7 @@ def weighted(weights: Float[Tensor, "N S T"], values: Float[Tensor, "N T D"]) ->
     return weights @ values / total.where(total.abs() > LEAST, LEAST)
 
 
-def near(weights: Float[Tensor, "N S T"], place: Int64[Tensor, "N S"], window: int) -> Float[Tensor, "N S T"]:
+def within_window(weights: Float[Tensor, "N S T"], place: Int64[Tensor, "N S"], window: int) -> Float[Tensor, "N S T"]:
     """The weights of tokens at most `window` places from the given one; 0 for others."""
     distance = torch.arange(weights.shape[2], device=weights.device) - place[..., None]
     return weights * (distance.abs() <= window)
@@ -118,7 +172,7 @@ def match(
     if window is None:
         return weighted(alike, other)
     place = best(alike.detach(), beyond)
-    return taken(other, place) if window == 0 else weighted(near(alike, place, window), other)
+    return taken(other, place) if window == 0 else weighted(within_window(alike, place, window), other)
 
 
 class FourMatchings(nn.Module):
@@ -155,8 +209,8 @@ class FourMatchings(nn.Module):
                 left, right = values
                 alike = cosines(left, right)  # (N, S, T)
                 sides = [(alike, right, beyond[1]), (alike.transpose(1, 2), left, beyond[0])]
-                mean.append(torch.stack([weighted(near, other) for near, other, _ in sides]))
-                chosen.append(torch.stack([taken(other, best(near.detach(), out)) for near, other, out in sides]))
+                mean.append(torch.stack([weighted(cosine, other) for cosine, other, _ in sides]))
+                chosen.append(torch.stack([taken(other, best(cosine.detach(), out)) for cosine, other, out in sides]))
                 every = self.most.between(left, right)  # (N, L, S, T)
                 most.append(torch.stack([_highest(every, beyond[1]), _highest(every.transpose(2, 3), beyond[0])]))
             nothing = states.new_zeros(0, len(self.most.weight))
@@ -170,6 +224,6 @@ class FourMatchings(nn.Module):
 
 
 def _highest(every: Float[Tensor, "N L S T"], beyond: Bool[Tensor, "N T"]) -> Float[Tensor, "N S L"]:
-    """Of each perspective the highest value over the other text; 0 where it is empty."""
+    """The highest value of each perspective over the other text; 0 where it is empty."""
     highest = every.masked_fill(beyond[:, None, None], BELOW).max(3).values
     return highest.masked_fill(beyond.all(1)[:, None, None], 0).transpose(1, 2)

@@ -25,6 +25,6 @@ def dropout(inputs: Tensor, share: float, training: bool) -> Tensor:
     out = round(share * STEPS)
     # Integers as wide as the inputs: PyTorch is ten times slower with boolean tensors, or with conversions.
     integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[inputs.element_size()]
-    kept = torch.ge(numbers, out - STEPS // 2, out=torch.empty(inputs.shape, dtype=integer))
+    mask = torch.ge(numbers, out - STEPS // 2, out=torch.empty(inputs.shape, dtype=integer))
     scale = torch.tensor(STEPS / (STEPS - out), dtype=inputs.dtype).view(integer)
-    return inputs * kept.mul_(scale).view(inputs.dtype)
+    return inputs * mask.mul_(scale).view(inputs.dtype)

@@ -45,8 +45,8 @@ class _ByRows(torch.autograd.Function):
         rows: SparseRows = ctx.rows
         column, order = rows.indices.sort(stable=True)  # (K,)
         if ctx.but is not None:
-            kept = column != ctx.but
-            column, order = column[kept], order[kept]
+            chosen = column != ctx.but
+            column, order = column[chosen], order[chosen]
         different, counts = torch.unique_consecutive(column, return_counts=True)  # (R,)
         offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         values = None if rows.values is None else rows.values[order]

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
-from twicetold.layers.corruption import corrupt
+from twicetold.layers.corruption import drop_entries
 from twicetold.layers.first_layer import product, xavier
 
 Activation = Literal["tanh", "relu"]
@@ -74,10 +74,9 @@ class HashingTower(nn.Module):
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "B E"]:
         """Embeddings; 0 for an empty row."""
+        hidden = self.hashing(drop_entries(rows, self.input_dropout, self.training))
         if self.training and self.input_dropout:
-            hidden = self.hashing(corrupt(rows, "masking", self.input_dropout)) / (1 - self.input_dropout)
-        else:
-            hidden = self.hashing(rows)
+            hidden = hidden / (1 - self.input_dropout)
         embedding: Tensor = self.layers(hidden if self.bias is None else hidden + self.bias)
         return embedding * filled(rows)[:, None]
 
@@ -116,6 +115,21 @@ def columns(rows: SparseRows, start: int, end: int) -> SparseRows:
     inside = (rows.indices >= start) & (rows.indices < end)
     values = None if rows.values is None else rows.values[inside]
     return SparseRows(rows.indices[inside] - start, _before(inside)[rows.offsets], values, end - start)
+
+
+def view_bounds(bounds: Sequence[int], width: int) -> tuple[tuple[int, int], ...]:
+    """Start and end of the columns of each view.
+
+    Args:
+        bounds: view m has the columns from `bounds[m]` to `bounds[m + 1]`.
+        width: number of columns.
+
+    Raises:
+        ValueError: if the bounds do not cover the columns.
+    """
+    if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != width:
+        raise ValueError(f"expected bounds of views from 0 to {width}, the number of columns, got {list(bounds)}")
+    return tuple(pairwise(bounds))
 
 
 def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:

@@ -57,8 +57,8 @@ class Perspectives(nn.Module):
             dots = weighted.flatten(1, 2) @ v.transpose(1, 2)  # (N, L, S, D), (N, D, T) -> (N, L S, T)
             dots = dots.reshape(len(u), len(squared), u.shape[1], v.shape[1])  # -> (N, L, S, T)
             one, other = (_inverse_lengths(x, squared).transpose(1, 2) for x in (u, v))  # (N, L, S), (N, L, T)
-            found: Tensor = dots * one[..., None] * other[:, :, None]
-            return found
+            cosines: Tensor = dots * one[..., None] * other[:, :, None]
+            return cosines
 
 
 class MultiPerspective(TwoTower):

@@ -54,9 +54,9 @@ class TokenEmbedding(nn.Module):
         weight = torch.randn(width, size) / size**0.5
         if vectors is not None:
             given = torch.from_numpy(np.asarray(vectors, np.float32))
-            found = given.any(1, keepdim=True)
-            spread = given[found.squeeze(1)].std() if bool(found.any()) else 1.0
-            weight = torch.where(found, given, weight * size**0.5 * spread)
+            present = given.any(1, keepdim=True)
+            spread = given[present.squeeze(1)].std() if bool(present.any()) else 1.0
+            weight = torch.where(present, given, weight * size**0.5 * spread)
         self.weight = nn.Parameter(weight, requires_grad=not frozen)
         self.dropout = dropout
 
@@ -140,7 +140,7 @@ def _precision_for_lstm(device: torch.device) -> torch.autocast:
 
 @cache
 def _cpu_has_bf16_lstm() -> bool:
-    """Whether oneDNN computes an LSTM and its gradient in bf16 on this processor, found by running one.
+    """True if oneDNN computes an LSTM and its gradient in bf16 on this processor, which running one shows.
 
     It does with AVX-512; with AVX2 alone it raises (oneDNN, "RNN primitive": bf16 needs AVX-512). PyTorch's own checks
     look at the processor and ignore the setting of oneDNN (`ONEDNN_MAX_CPU_ISA`).
@@ -157,35 +157,38 @@ def _cpu_has_bf16_lstm() -> bool:
 
 
 class RaggedConvolution(nn.Module):
-    """Convolution over windows centred on each token, with zeros beyond the text's ends.
+    """Convolution over windows about each token, with zeros beyond the text's ends.
 
     Args:
         size: E, dimensions of a token's vector.
         filters: H, number of outputs.
-        window: size in tokens, an odd number.
+        window: size in tokens; an odd number if it is centred.
+        centred: the token is in the middle of its window; false: at its beginning.
 
     Raises:
-        ValueError: if the window is even or below 1.
+        ValueError: if the window is below 1, or centred and even.
     """
 
-    def __init__(self, size: int, filters: int, *, window: int) -> None:
+    def __init__(self, size: int, filters: int, *, window: int, centred: bool = True) -> None:
         super().__init__()
-        if window < 1 or window % 2 == 0:
+        if window < 1:
+            raise ValueError(f"a window has at least one token; got {window}")
+        if centred and window % 2 == 0:
             raise ValueError(f"a window is centred on a token, so it has an odd number of them; got {window}")
         self.convolution = nn.Conv1d(size, filters, window)
+        self.before, self.gap = (window // 2, window // 2) if centred else (0, window - 1)
 
     def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
         """The outputs for each token's window."""
         # All texts concatenated, with gaps that no window spans, so that there is one matrix product.
-        (window,) = self.convolution.kernel_size
-        gap = window // 2
         text = torch.repeat_interleave(offsets.diff(), output_size=len(values))
-        centre = torch.arange(len(values), device=values.device) + (text + 1) * gap
-        line = values.new_zeros(len(values) + len(offsets) * gap, values.shape[1]).index_copy(0, centre, values)
-        if len(line) < window:  # an empty batch
+        begin = torch.arange(len(values), device=values.device) + text * self.gap  # of each token's window
+        length = len(values) + (len(offsets) - 1) * self.gap + self.before
+        line = values.new_zeros(length, values.shape[1]).index_copy(0, begin + self.before, values)
+        if len(line) < self.convolution.kernel_size[0]:  # an empty batch
             return values.new_zeros(0, self.convolution.out_channels) + values.sum()
-        windows: Tensor = self.convolution(line.T[None])[0].T  # (places, E) -> (1, E, places) -> (places - 2 gaps, H)
-        return windows.index_select(0, centre - gap)
+        windows: Tensor = self.convolution(line.T[None])[0].T  # (places, E) -> (1, E, places) -> (windows, H)
+        return windows.index_select(0, begin)
 
 
 def groups_of_like_length(

@@ -1,16 +1,27 @@
-"""Two-tower scoring: both texts are embedded alone, and the score is the cosine of the two embeddings.
+"""Scores of texts that are embedded alone: the cosine or the dot product of two embeddings.
 
-Shape letters: B pairs or texts, E embedding dimensions.
+`DotProduct` and `TwoTower` are the bases of these families. `Comparing` adds a network to the cosine, `LinearMap`
+embeds a sparse row x as L x, and `DualTower` has one tower for queries and one for documents:
+
+    s(l, r) = (q_l · d_r + q_r · d_l) / 2√E        q, d: outputs of the towers after layer normalisation
+
+Duplicate detection is symmetric, so a text is embedded in both roles, and the score is the mean over both directions.
+Both towers start with the same weights, like two encoders with the same pretrained weights. Layer normalisation, as in
+the last layer of ORQA and BERT, gives all embeddings the same length at the start. Dots are divided by √E, as in
+attention, so that a softmax over them starts out flat.
+
+Shape letters: B pairs or texts, E embedding dimensions, D columns of the features.
 """
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
-from twicetold.encoding import Encoding, Extra, SparseRows
+from twicetold.encoding import Encoding, Extra, Roles, SparseRows
+from twicetold.layers.first_layer import product
 
 
 @dataclass(frozen=True)
@@ -21,10 +32,10 @@ class OwnDimensions(Extra):
     """(B, C)."""
 
 
-class TwoTower(nn.Module):
-    """Base of the families that embed each text alone and compare by cosine.
+class DotProduct(nn.Module):
+    """Base of the families whose score is the dot product of `search_vectors`.
 
-    A subclass defines `encode`. A text whose embedding is zero has cosine 0 with every text.
+    A subclass defines `encode`. By default an embedding is that as a query and that as a document, side by side.
     """
 
     score_is_dot_product = True
@@ -32,6 +43,25 @@ class TwoTower(nn.Module):
     def encode(self, features: SparseRows) -> Encoding:
         """Embed a batch of texts: (B, E)."""
         raise NotImplementedError
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) score of each pair; higher means more alike."""
+        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
+
+    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+        """Vectors whose dot products are the scores: [query | document] and [document | query].
+
+        Their dot product is the sum of both directions, so it is symmetric.
+        """
+        both = dense(encoding)
+        return both, both.roll(both.shape[1] // 2, dims=1)
+
+
+class TwoTower(DotProduct):
+    """Base of the families that embed each text alone and compare by cosine.
+
+    A subclass defines `encode`. A text whose embedding is zero has cosine 0 with every text.
+    """
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) cosine of each pair, in [−1, 1]; higher means more alike."""
@@ -68,6 +98,63 @@ class Comparing(TwoTower):
         return (self.scale * cosine + self.compare(_widened(left), _widened(right), cosine)) * known
 
 
+class LinearMap(TwoTower):
+    """Base of the linear families: cosine of L x and L x'. A text without a known column has a zero embedding.
+
+    Columns are initialised as random directions, so that the similarity of two texts is about that of their columns.
+
+    Args:
+        width: D, number of columns of the features.
+        hidden: E.
+        init_std: standard deviation of the weights at the start; None: 1 / √E, columns of about unit length.
+    """
+
+    def __init__(self, *, width: int, hidden: int, init_std: float | None = None) -> None:
+        super().__init__()
+        deviation = hidden**-0.5 if init_std is None else init_std
+        self.weight = nn.Parameter(torch.randn(width, hidden) * deviation)  # L transposed, (D, E)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: the weighted sum of the columns of each text."""
+        return Encoding(product(features, self.weight))
+
+    def linear_maps(self) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
+        """(D, E) contribution of each column to an embedding, the same for queries and documents."""
+        return self.weight, self.weight
+
+
+class DualTower(DotProduct):
+    """Base of the families with one tower for queries and one for documents.
+
+    Args:
+        query: from rows to (B, E), not yet normalised.
+        document: the same architecture; it is initialised with the weights of `query`.
+        embedding: E.
+    """
+
+    def __init__(self, query: nn.Module, document: nn.Module, *, embedding: int) -> None:
+        super().__init__()
+        document.load_state_dict(query.state_dict())
+        self.query = query
+        self.document = document
+        self.query_norm = nn.LayerNorm(embedding)
+        self.document_norm = nn.LayerNorm(embedding)
+
+    def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
+        """(B,) which texts have a known feature; the embeddings of the others are zero."""
+        raise NotImplementedError
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed in both roles: (B, 2E); in training also as `Roles`, (B, 1, E) each."""
+        known = self.known(features)[:, None]
+        query: Tensor = self.query_norm(self.query(features)) * known
+        document: Tensor = self.document_norm(self.document(features)) * known
+        scale = query.shape[1] ** -0.25
+        query, document = query * scale, document * scale
+        both = torch.cat([query, document], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
+        return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
+
+
 def divided(whole: Float[Tensor, "B D"], own: int) -> Encoding:
     """An encoding whose last C = `own` dimensions are seen by the comparing network only."""
     if not own:
@@ -79,15 +166,6 @@ def _widened(encoding: Encoding) -> Float[Tensor, "B D"]:
     """(B, E + C) all dimensions, the inverse of `divided`."""
     own = encoding.extra
     return torch.cat([dense(encoding), own.own], 1) if isinstance(own, OwnDimensions) else dense(encoding)
-
-
-def both_roles(encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-    """Query vectors [query | document] and document vectors [document | query] of embeddings [query | document].
-
-    Their dot product is the sum of both directions, so it is symmetric.
-    """
-    both = dense(encoding)
-    return both, both.roll(both.shape[1] // 2, dims=1)
 
 
 def dense(encoding: Encoding) -> Float[Tensor, "B E"]:

@@ -39,7 +39,7 @@ class AssociatedWords(WordsInContext):
     """(P,) of each pair."""
 
     def association(self, word: Int64[Tensor, "..."], neighbour: Int64[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """Of words and neighbours by number; 0 where there is none. The shapes are broadcast."""
+        """Associations of words and neighbours by number, else 0. The shapes are broadcast."""
         pair = word * len(self.counts) + neighbour
         place = torch.searchsorted(self.pairs, pair).clamp(max=len(self.pairs) - 1)
         return self.values[place] * (self.pairs[place] == pair)

@@ -17,44 +17,26 @@ not. The cosine of the two texts' mean words is added to the paper's network, as
 
 The score needs both texts at once, so a single text has no search vector.
 
-Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding, S spelling and H
-hidden dimensions.
+Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, K letters of all of them, U
+distinct words, E embedding, S spelling and H hidden dimensions.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
+from torch.nn.functional import embedding
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.encoding import Encoding, Extra, SparseRows
-from twicetold.layers.alignment import Facing
-from twicetold.layers.best_match import FourMatchings
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.layers.best_match import FourMatchings, WordPairs, WordStates
 from twicetold.layers.dropout import dropout
 from twicetold.layers.hashing import word_rows
-from twicetold.layers.perspectives import in_full_precision
 from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
-from twicetold.layers.spelling import Spelling, letters_of
 
-
-@dataclass(frozen=True)
-class ContextStates(Extra):
-    """The words of a batch of texts, one text after another."""
-
-    states: Float[Tensor, "W _"]
-    """(W, 2 H) of each word in its context, forward direction first."""
-    offsets: Int64[Tensor, " _"]
-    """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
-    lengths: Int64[np.ndarray, " B"]
-    """(B,) words of each text."""
-    mean: Float[Tensor, "B D"]
-    """(B, E + S) of each text's words, without context."""
-    known: Bool[Tensor, " B"]
-    """(B,) which texts have a known word or letter."""
+KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signed number
+LETTER_BITS = 24  # of the number of a letter
 
 
 class BiMpm(nn.Module):
@@ -125,23 +107,72 @@ class BiMpm(nn.Module):
             vectors = torch.cat([vectors, spelt.to(vectors.dtype)], 1)
         states = self.read(dropout(vectors, self.dropout, self.training), offsets, lengths)  # (W, E + S) -> (W, 2 H)
         mean = self.mean(vectors, offsets)  # (W, E + S) -> (B, E + S)
-        return Encoding(mean.detach(), ContextStates(states, offsets, lengths, mean, with_known_token(features)))
+        return Encoding(mean.detach(), WordStates(states, offsets, lengths, mean, with_known_token(features)))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word or letter."""
-        one, other = left.extra, right.extra
-        assert isinstance(one, ContextStates)
-        assert isinstance(other, ContextStates)
-        facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
-        states = dropout(torch.cat([one.states, other.states]), self.dropout, self.training)  # (W, 2 H)
+        pair = WordPairs.of(left, right)
+        states, offsets = dropout(pair.states, self.dropout, self.training), pair.offsets  # (W, 2 H)
         directions = zip((self.onwards, self.backwards), states.chunk(2, 1), strict=True)
-        matched = torch.cat([match(part, offsets, facing) for match, part in directions], 1)  # (W, 2 H) -> (W, 8 l)
+        matched = torch.cat(
+            [match(part, offsets, pair.facing) for match, part in directions], 1
+        )  # (W, 2 H) -> (W, 8 l)
         matched = dropout(matched, self.dropout, self.training)
-        lengths = np.concatenate([one.lengths, other.lengths])
-        u, v = self.ends(self.aggregate(matched, offsets, lengths), offsets).chunk(2)  # (W, 2 H) -> 2 (B, 2 H)
+        u, v = self.ends(self.aggregate(matched, offsets, pair.lengths), offsets).chunk(2)  # (W, 2 H) -> 2 (B, 2 H)
         orders = torch.stack([torch.cat([u, v], 1), torch.cat([v, u], 1)])  # (2, B, 4 H)
         scores: Tensor = self.predict(orders).float().squeeze(2).mean(0)  # (2, B, 4 H) -> (B,)
-        if self.scale is not None:
-            with in_full_precision(scores.device):
-                scores = scores + self.scale * cosine_similarity(one.mean, other.mean, dim=1)
-        return scores * (one.known & other.known)
+        return pair.with_cosine(scores, self.scale)
+
+
+class Spelling(nn.Module):
+    """The last state of an LSTM over the letters of each word; zeros for a word without letters.
+
+    Words that are spelt the same are read once.
+
+    Args:
+        letters: L.
+        size: dimensions of a letter's vector.
+        hidden: H.
+    """
+
+    def __init__(self, letters: int, size: int, hidden: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(letters, size) / size**0.5)
+        self.read = RaggedLstm(size, hidden)
+        self.last = Pooling("last", hidden)
+
+    def forward(self, letters: Int64[Tensor, " K"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "W H"]:
+        """(W, H) from the words' letters, of which word w has those from `offsets[w]` to `offsets[w + 1]`."""
+        first, which = _distinct(letters, offsets)
+        lengths = offsets.diff()[first]  # (U,)
+        ends = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        word = torch.repeat_interleave(lengths)
+        place = torch.arange(len(word), device=word.device) + (offsets[:-1][first] - ends[:-1])[word]
+        states = self.read(embedding(letters[place], self.table), ends)
+        return embedding(which, self.last(states, ends))  # (U, H) -> (W, H)
+
+
+def letters_of(words: SparseRows, first: int) -> tuple[Int64[Tensor, " K"], Int64[Tensor, " _"]]:
+    """The letters of each word, and (W + 1,) offsets.
+
+    Args:
+        words: W rows of a word's number and then its letters, as columns from `first` on.
+        first: column of the first letter.
+    """
+    letters = words.indices[words.indices >= first] - first
+    return letters, words.offsets - torch.arange(len(words.offsets), device=letters.device)
+
+
+def _distinct(
+    letters: Int64[Tensor, " K"], offsets: Int64[Tensor, " _"]
+) -> tuple[Int64[Tensor, " U"], Int64[Tensor, " W"]]:
+    """The first word of each spelling, and which spelling each word has."""
+    word = torch.repeat_interleave(offsets.diff(), output_size=len(letters))
+    within = torch.arange(len(letters), device=letters.device) - offsets[word]
+    hashed = ((within << LETTER_BITS) + letters + 1) * KNUTH  # of a letter at its place
+    hashed = (hashed ^ (hashed >> 29)) * KNUTH  # no sum of a part of the letter and one of the place
+    words = len(offsets) - 1
+    spelling = torch.zeros(words, dtype=torch.int64, device=letters.device).index_add_(0, word, hashed)
+    kinds, which = torch.unique(spelling, return_inverse=True)
+    first = torch.full_like(kinds, words).scatter_reduce_(0, which, torch.arange(words, device=word.device), "amin")
+    return first, which

@@ -60,8 +60,8 @@ class DenoisingAutoencoder(TwoTower):
     def encode(self, features: SparseRows) -> Encoding:
         """Embed; in training also reconstruct: logits (B, V), as factors, of the target, the clean rows."""
         if not self.training:
-            kept = corrupt(features, "decay", self.level) if self.decay_when_encoding else features
-            return Encoding(self.hide(kept))
+            scaled = corrupt(features, "decay", self.level) if self.decay_when_encoding else features
+            return Encoding(self.hide(scaled))
         embedding = self.hide(corrupt(features, self.corruption, self.level))
         logits = LinearLogits(embedding, self.weight, self.visible_bias)  # (B, E) -> (B, V)
         return Encoding(embedding, Reconstruction(logits, features))

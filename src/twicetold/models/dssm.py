@@ -19,10 +19,10 @@ from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, Roles, SparseRows
 from twicetold.layers.hashing import HashingTower, TowerSettings
-from twicetold.layers.two_tower import TwoTower, both_roles
+from twicetold.layers.two_tower import DotProduct, dense
 
 
-class Dssm(TwoTower):
+class Dssm(DotProduct):
     """One tower for both texts, or one each.
 
     With two towers a text has two embeddings, as a query and as a document. The score is the mean of
@@ -53,10 +53,9 @@ class Dssm(TwoTower):
         both = torch.cat([normalize(query, dim=1), normalize(document, dim=1)], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
         return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) cosine of each pair, in [−1, 1]; with two towers the mean over both directions."""
-        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
-
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Vectors whose dot products are the scores; of two towers, [query | document] and [document | query]."""
-        return super().search_vectors(encoding) if self.document is None else both_roles(encoding)
+        if self.document is not None:
+            return super().search_vectors(encoding)
+        unit = normalize(dense(encoding), dim=1)
+        return unit, unit

@@ -1,13 +1,13 @@
 """Dual encoder: one network for queries, another for documents, compared by dot product.
 
-Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020, section 3.1, with an LSTM or a
-mean over word vectors, trained from scratch, in place of the paper's two pretrained transformers. It is trained with
+Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020, section 3.1, with LSTMs,
+trained from scratch, in place of the paper's two pretrained transformers. It is trained with
 `info_nce_dpr` (section 3.2) on triplets with hard negatives from BM25.
 
     x_t = E[w_t]                           a vector for each token, one per role
-    h_t = LSTM(x_t, h_t−1)                 or x_t itself
+    h_t = LSTM(x_t, h_t−1)
     q, d = LayerNorm(W · mean_t h_t)       the two towers
-    s = q · d                              mean over both directions (layers.dual)
+    s = q · d                              mean over both directions (layers.two_tower)
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding dimensions.
 """
@@ -16,10 +16,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
-from twicetold.layers.dual import DualTower
 from twicetold.layers.hashing import linear
 from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.two_tower import DualTower
 
 
 class DualEncoder(DualTower):
@@ -28,12 +28,12 @@ class DualEncoder(DualTower):
     Args:
         width: V, numbers of tokens.
         words: dimensions of a token's vector.
-        hidden: dimensions of an LSTM's state; None for a mean of the tokens' vectors.
+        hidden: dimensions of an LSTM's state.
         embedding: E.
         dropout: share of the entries of the tokens' vectors that are zeroed in training.
     """
 
-    def __init__(self, *, width: int, words: int, hidden: int | None, embedding: int, dropout: float) -> None:
+    def __init__(self, *, width: int, words: int, hidden: int, embedding: int, dropout: float) -> None:
         def tower() -> TokenTower:
             return TokenTower(width, words=words, hidden=hidden, embedding=embedding, dropout=dropout)
 
@@ -47,17 +47,16 @@ class DualEncoder(DualTower):
 class TokenTower(nn.Module):
     """One of the two networks; settings as for `DualEncoder`."""
 
-    def __init__(self, width: int, *, words: int, hidden: int | None, embedding: int, dropout: float) -> None:
+    def __init__(self, width: int, *, words: int, hidden: int, embedding: int, dropout: float) -> None:
         super().__init__()
         self.embed = TokenEmbedding(width, words, dropout=dropout)
-        self.read = None if hidden is None else RaggedLstm(words, hidden)
-        self.pool = Pooling("mean", words if hidden is None else hidden)
-        self.project = linear(words if hidden is None else hidden, embedding)
+        self.read = RaggedLstm(words, hidden)
+        self.pool = Pooling("mean", hidden)
+        self.project = linear(hidden, embedding)
 
     def forward(self, features: SparseRows) -> Float[Tensor, "B E"]:
         """Embed: (B, E)."""
-        states = self.embed(features)  # (K,) -> (K, words)
-        if self.read is not None:
-            states = self.read(states, features.offsets, features.lengths)  # (K, words) -> (K, hidden)
+        tokens = self.embed(features)  # (K,) -> (K, words)
+        states = self.read(tokens, features.offsets, features.lengths)  # (K, words) -> (K, hidden)
         embedding: Tensor = self.project(self.pool(states, features.offsets))  # (K, hidden) -> (B, hidden) -> (B, E)
         return embedding

@@ -11,7 +11,7 @@ This module is the map only. The objective `triplet_film` is minimised by a solv
 can train the same map, without the restriction to the leading r directions: `model=film optimizer=adam`.
 """
 
-from twicetold.layers.linear_map import LinearMap
+from twicetold.layers.two_tower import LinearMap
 
 
 class Film(LinearMap):

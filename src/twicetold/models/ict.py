@@ -6,7 +6,7 @@ of its text (examples `inverse_cloze`, objective `info_nce_dpr`). In place of th
 is a sum of vectors of words, word pairs and letter trigrams.
 
     q = LayerNorm(Σ_c x_c Q[c]),  d = LayerNorm(Σ_c x_c D[c])      x_c: how often the text has column c
-    s = q · d                                                      mean over both directions (layers.dual)
+    s = q · d                                                      mean over both directions (layers.two_tower)
 
 Shape letters: B texts, V feature columns, E embedding dimensions.
 """
@@ -15,8 +15,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from twicetold.encoding import SparseRows
-from twicetold.layers.dual import DualTower
 from twicetold.layers.hashing import HashingLayer, filled
+from twicetold.layers.two_tower import DualTower
 
 
 class Ict(DualTower):

@@ -5,14 +5,19 @@ Wang, Mi and Ittycheriah, Sentence Similarity Learning by Lexical Decomposition 
 
     s_i = E[w_i]                           a vector for each word
     ŝ_i                                    what T has for it: its best match, or a mean (layers/best_match)
-    s⁺_i, s⁻_i                             similar and dissimilar part: s_i along ŝ_i and across (layers/decomposition)
+    s⁺_i, s⁻_i = s_i − s⁺_i                similar and dissimilar part
     c_i = tanh(W⁺ [s⁺_i ... s⁺_i+n−1] + W⁻ [s⁻_i ... s⁻_i+n−1] + b)        for windows of n = 1, 2, 3 words
     u   = max_i c_i                        for each window size, joined; v of T
 
     s = w · (u + v) + b + a · cos(s̄, t̄)                log-odds of a duplicate
 
-Both channels share the position of their window, so a filter can look for "a word that the other text lacks after one
-that it has".
+with, for a word s and its match ŝ (section 3.2),
+
+    linear        s⁺ = α s                                 α = cos(s, ŝ)
+    orthogonal    s⁺ = (s · ŝ / ŝ · ŝ) ŝ                   parallel to ŝ, and s⁻ perpendicular to it
+
+A word that the other text repeats has s⁺ = s. Both channels share the position of their window, so a filter can look
+for "a word that the other text lacks after one that it has".
 
 In the paper a linear function of [u; v] gives the score, which depends on which text comes first. The mean over both
 orders does not, and is a linear function of u + v. The cosine of the two texts' mean words is added to the paper's
@@ -25,37 +30,24 @@ Shape letters: B texts or pairs, V words of the vocabulary, W words of a batch, 
 filters of a window size, N window sizes.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.encoding import Encoding, Extra, SparseRows
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.alignment import Facing
-from twicetold.layers.best_match import gathered, groups_of_pairs, match
-from twicetold.layers.decomposition import WindowsFrom, decompose, require_way
+from twicetold.layers.best_match import WordPairs, WordStates, gathered, groups_of_pairs, match
 from twicetold.layers.dropout import dropout
 from twicetold.layers.perspectives import in_full_precision
 from twicetold.layers.pooling import Pooling
-from twicetold.layers.sequence import TokenEmbedding, with_known_token
+from twicetold.layers.sequence import RaggedConvolution, TokenEmbedding, with_known_token
 
-
-@dataclass(frozen=True)
-class WordVectors(Extra):
-    """The words of a batch of texts, one text after another."""
-
-    vectors: Float[Tensor, "W D"]
-    offsets: Int64[Tensor, " _"]
-    """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
-    mean: Float[Tensor, "B D"]
-    """(B, D) of each text's vectors."""
-    known: Bool[Tensor, " B"]
-    """(B,) which texts have a known word."""
+LEAST = 1e-12  # squared length of a vector that counts as zero
 
 
 class Ldc(nn.Module):
@@ -66,7 +58,7 @@ class Ldc(nn.Module):
         embedding: D, dimensions of a word's vector.
         window: 0: the best match of each word; w: the mean over at most w words on either side of it; None: over all
             words of the other text.
-        decomposition: `rigid`, `linear` or `orthogonal`.
+        decomposition: `linear` or `orthogonal`.
         filters: H, for each window size.
         windows: sizes in words.
         dropout: share of the words' entries and of the maxima that are dropped in training.
@@ -93,13 +85,16 @@ class Ldc(nn.Module):
         vectors: Float[np.ndarray, "V D"] | None = None,
     ) -> None:
         super().__init__()
-        require_way(decomposition)
+        if decomposition not in WAYS:
+            raise ValueError(f"decomposition must be one of {', '.join(WAYS)}; got {decomposition!r}")
         if window is not None and window < 0:
             raise ValueError(f"window counts words on either side of the best match, 0 for none; got {window}")
         self.embed = TokenEmbedding(width, embedding, vectors=vectors, frozen=frozen)
         self.window = window
         self.decomposition = decomposition
-        self.compose = nn.ModuleList(WindowsFrom(2 * embedding, filters, window=n) for n in windows)
+        self.compose = nn.ModuleList(
+            RaggedConvolution(2 * embedding, filters, window=n, centred=False) for n in windows
+        )
         self.mean, self.most = Pooling("mean", embedding), Pooling("max", filters * len(self.compose))
         self.decide = nn.Linear(filters * len(self.compose), 1)
         self.scale = None if scale is None else nn.Parameter(torch.tensor(scale))
@@ -112,25 +107,20 @@ class Ldc(nn.Module):
         """
         vectors = self.embed(features) * (features.indices != UNKNOWN_TOKEN)[:, None]  # (W,) -> (W, D)
         mean = self.mean(vectors, features.offsets)  # (W, D) -> (B, D)
-        return Encoding(mean.detach(), WordVectors(vectors, features.offsets, mean, with_known_token(features)))
+        known = with_known_token(features)
+        return Encoding(mean.detach(), WordStates(vectors, features.offsets, features.lengths, mean, known))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
-        one, other = left.extra, right.extra
-        assert isinstance(one, WordVectors)
-        assert isinstance(other, WordVectors)
-        facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
-        words = torch.cat([one.vectors, other.vectors])  # (W, D)
+        pair = WordPairs.of(left, right)
+        words, offsets = pair.states, pair.offsets  # (W, D)
         with in_full_precision(words.device):
-            similar, dissimilar = decompose(words, self._matches(words, facing), way=self.decomposition)
-        channels = dropout(torch.cat([similar, dissimilar], 1), self.dropout, self.training)  # (W, 2 D)
+            similar = WAYS[self.decomposition](words, self._matches(words, pair.facing))
+        channels = dropout(torch.cat([similar, words - similar], 1), self.dropout, self.training)  # (W, 2 D)
         composed = torch.cat([compose(channels, offsets) for compose in self.compose], 1).tanh()  # (W, N H)
         u, v = self.most(composed, offsets).chunk(2)  # (W, N H) -> 2 (B, N H)
         scores: Tensor = self.decide(dropout(u + v, self.dropout, self.training)).float().squeeze(1)  # -> (B,)
-        if self.scale is not None:
-            with in_full_precision(scores.device):
-                scores = scores + self.scale * cosine_similarity(one.mean, other.mean, dim=1)
-        return scores * (one.known & other.known)
+        return pair.with_cosine(scores, self.scale)
 
     def _matches(self, words: Float[Tensor, "W D"], facing: Facing) -> Float[Tensor, "W D"]:
         """ŝ of the words of both texts."""
@@ -140,3 +130,16 @@ class Ldc(nn.Module):
             rights = match(other, one, beyond[0], window=self.window)
             parts.append(torch.stack([lefts, rights]))
         return gathered(parts, words, facing)
+
+
+def _linear(words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"]) -> Tensor:
+    return words * cosine_similarity(words, matches, dim=-1)[..., None]
+
+
+def _orthogonal(words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"]) -> Tensor:
+    dots, squared = (torch.sum(x * matches, -1, keepdim=True) for x in (words, matches))
+    return dots / squared.clamp(min=LEAST) * matches
+
+
+WAYS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"linear": _linear, "orthogonal": _orthogonal}
+"""From words and matches to the similar parts; zero where the match is."""

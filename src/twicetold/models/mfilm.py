@@ -7,7 +7,7 @@ arXiv:2010.05523, section 3.3, step 3; the steps are those of M-FLRML (`solvers/
     y = L x,  score = cos(y, y')
 """
 
-from twicetold.layers.linear_map import LinearMap
+from twicetold.layers.two_tower import LinearMap
 
 
 class MiniBatchFilm(LinearMap):

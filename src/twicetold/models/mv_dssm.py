@@ -11,7 +11,6 @@ Shape letters: B texts, M views, E embedding dimensions of each.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Unpack
 
 import torch
@@ -20,11 +19,11 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, Roles, SparseRows
-from twicetold.layers.hashing import HashingTower, TowerSettings, columns
-from twicetold.layers.two_tower import TwoTower, dense
+from twicetold.layers.hashing import HashingTower, TowerSettings, columns, view_bounds
+from twicetold.layers.two_tower import DotProduct, dense
 
 
-class MultiViewDssm(TwoTower):
+class MultiViewDssm(DotProduct):
     """One tower for each view.
 
     Args:
@@ -48,9 +47,7 @@ class MultiViewDssm(TwoTower):
         **tower: Unpack[TowerSettings],
     ) -> None:
         super().__init__()
-        if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != width:
-            raise ValueError(f"expected bounds of views from 0 to {width}, the number of columns, got {list(bounds)}")
-        self.bounds = tuple(pairwise(bounds))
+        self.bounds = view_bounds(bounds, width)
         self.towers = nn.ModuleList(
             HashingTower(end - start, sizes=[*hidden, embedding], **tower) for start, end in self.bounds
         )
@@ -62,11 +59,7 @@ class MultiViewDssm(TwoTower):
         embedding = normalize(views, dim=2).flatten(1) / len(self.bounds) ** 0.5  # (B, M, E) -> (B, M·E)
         return Encoding(embedding, Roles(views, views) if self.training else None)
 
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) mean over views of the cosine; a view that is empty in a text counts as 0."""
-        return (dense(left) * dense(right)).sum(1)
-
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """Vectors whose dot products are the scores."""
+        """The embeddings: dot products are means over views of cosines; a view that is empty in a text counts as 0."""
         embedding = dense(encoding)
         return embedding, embedding

@@ -12,7 +12,7 @@ other text.)
     s(l, r) = (R(l, r) + R(r, l)) / 2           either text may be the query
 
 Training: a softmax over cos(y_q, y_m) for each view m, against the same view of other items (paper, equations 3 to 5).
-The paper trains the views in turns (algorithm 1): objective `info_nce_in_turns`. Without it the loss is the sum over
+The paper trains the views in turns (algorithm 1): objective `info_nce_alternating`. Without it the loss is the sum over
 views, whose gradient is the sum of those of a round of turns.
 
 A text of which nothing but the text is known is an item of one view, or of those that are made of the text alone.
@@ -21,19 +21,17 @@ Shape letters: B texts, M views, E embedding dimensions.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Unpack
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, Roles, SparseRows, unit_vectors
-from twicetold.layers.hashing import HashingTower, TowerSettings, columns
-from twicetold.layers.two_tower import both_roles
+from twicetold.layers.hashing import HashingTower, TowerSettings, columns, view_bounds
+from twicetold.layers.two_tower import DotProduct
 
 
-class MultiViewItems(nn.Module):
+class MultiViewItems(DotProduct):
     """A tower for queries and one for each view of an item.
 
     Args:
@@ -47,8 +45,6 @@ class MultiViewItems(nn.Module):
         ValueError: if the bounds do not cover the columns.
     """
 
-    score_is_dot_product = True
-
     def __init__(
         self,
         *,
@@ -59,9 +55,7 @@ class MultiViewItems(nn.Module):
         **tower: Unpack[TowerSettings],
     ) -> None:
         super().__init__()
-        if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != width:
-            raise ValueError(f"expected bounds of views from 0 to {width}, the number of columns, got {list(bounds)}")
-        self.bounds = tuple(pairwise(bounds))
+        self.bounds = view_bounds(bounds, width)
         sizes = [*hidden, embedding]
         self.items = nn.ModuleList(HashingTower(end - start, sizes=sizes, **tower) for start, end in self.bounds)
         self.query = HashingTower(bounds[1], sizes=sizes, **tower)
@@ -76,11 +70,3 @@ class MultiViewItems(nn.Module):
         present = items.any(2).sum(1, keepdim=True).clamp(min=1)  # (B, 1) views that the item has
         both = torch.cat([query, items.sum(1) / present], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
         return Encoding(both, Roles(query[:, None].repeat(1, len(views), 1), items) if self.training else None)
-
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) mean of both directions, each the mean over the item's views of the cosine with the query."""
-        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
-
-    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """Vectors whose dot products are the scores: [query | item] and [item | query]."""
-        return both_roles(encoding)

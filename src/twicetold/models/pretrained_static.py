@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.corruption import corrupt
+from twicetold.layers.corruption import drop_entries
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
 
@@ -81,8 +81,7 @@ class PretrainedStatic(TwoTower):
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, D); 0 for a text without a known token."""
-        if self.training and self.input_dropout:
-            features = corrupt(features, "masking", self.input_dropout)
+        features = drop_entries(features, self.input_dropout, self.training)
         if self.trained == "token_weights":
             values = features.values_or_ones() * self.log_weight[features.indices].exp()  # (K,)
             features = SparseRows(features.indices, features.offsets, values, features.width)

@@ -39,7 +39,7 @@ class Searchable(Protocol):
     """A family that embeds each text alone, so that dot products of these vectors rank documents."""
 
     score_is_dot_product: bool
-    """Whether the score of a pair is that dot product; otherwise pairs are scored in another way."""
+    """The score of a pair is that dot product; if false, pairs are scored in another way."""
 
     def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
         """Vectors of B texts as queries and as documents."""
@@ -54,7 +54,7 @@ class Linear(Searchable, Protocol):
     """
 
     def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
-        """What each of V feature columns adds to the search vectors of a text, as query and as document.
+        """Contribution of each of V feature columns to the search vectors of a text, as query and as document.
 
         Two (V, E) maps, dense, or sparse rows for the lexical families; the same object twice where the roles do not
         differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.

@@ -25,10 +25,10 @@ from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, Roles, SparseRows, unit_vectors
 from twicetold.layers.hashing import HashingLayer, HashingTower, TowerSettings
-from twicetold.layers.two_tower import both_roles, dense
+from twicetold.layers.two_tower import DotProduct, dense
 
 
-class QueryDocument(nn.Module):
+class QueryDocument(DotProduct):
     """A tower for queries and one for documents.
 
     Args:
@@ -39,8 +39,6 @@ class QueryDocument(nn.Module):
             directions.
         tower: settings of each tower with layers, see `TowerSettings`.
     """
-
-    score_is_dot_product = True
 
     def __init__(
         self,
@@ -68,13 +66,9 @@ class QueryDocument(nn.Module):
         both = torch.cat([query, document], dim=1)  # 2 (B, E) -> (B, 2E)
         return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) cosine of each pair, in [−1, 1]; higher means more alike."""
-        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
-
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Vectors whose dot products are the scores: query and document, or [q | d] / √2 and [d | q] / √2."""
         if self.directed:
             query, document = dense(encoding).chunk(2, dim=1)
             return query, document
-        return both_roles(Encoding(dense(encoding) / 2**0.5))
+        return super().search_vectors(Encoding(dense(encoding) / 2**0.5))

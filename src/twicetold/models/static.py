@@ -10,8 +10,8 @@ Shape letters: B texts, V columns, E embedding dimensions.
 """
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.corruption import corrupt
-from twicetold.layers.linear_map import LinearMap
+from twicetold.layers.corruption import drop_entries
+from twicetold.layers.two_tower import LinearMap
 
 
 class Static(LinearMap):
@@ -30,6 +30,5 @@ class Static(LinearMap):
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known column."""
-        if self.training and self.input_dropout:
-            features = corrupt(features, "masking", self.input_dropout)
+        features = drop_entries(features, self.input_dropout, self.training)
         return super().encode(features)

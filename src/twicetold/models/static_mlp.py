@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.corruption import corrupt
+from twicetold.layers.corruption import drop_entries
 from twicetold.layers.first_layer import product
 from twicetold.layers.hashing import comparing_network
 from twicetold.layers.two_tower import Comparing, divided
@@ -58,8 +58,7 @@ class StaticMlp(Comparing):
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known column."""
-        if self.training and self.input_dropout:
-            features = corrupt(features, "masking", self.input_dropout)
+        features = drop_entries(features, self.input_dropout, self.training)
         return divided(product(features, self.weight), self.own)
 
     def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:

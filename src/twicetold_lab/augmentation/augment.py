@@ -26,9 +26,9 @@ from twicetold.models.protocol import Encoder, Searchable
 from twicetold_lab.augmentation.alterations import Alterations
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import ExampleIndex
+from twicetold_lab.objectives.combined import WeightedSum
 from twicetold_lab.objectives.in_batch import unit
 from twicetold_lab.objectives.protocol import Objective
-from twicetold_lab.objectives.weighted_sum import WeightedSum
 
 SIDES = ("anchor", "positive", "negative")
 

@@ -55,8 +55,8 @@ def batch_all(embedding: Tensor, label: Tensor, *, euclidean: bool = False) -> T
         The loss in the embedding's dtype (float32 for 16-bit embeddings).
     """
     _check(embedding, label)
-    size = _class_size(label)
     known = label >= 0
+    size = (label[:, None] == label).sum(1) * known  # (B,) of each row's class, 0 for unknown rows
     other = (known.sum() - size) * known
     as_anchor = (size - 1) * other
     as_negative = ((size - 1) * known).sum() - size * (size - 1)
@@ -72,7 +72,6 @@ def batch_hard(
     *,
     activation: Callable[[Tensor], Tensor] = all_pairs.softplus,
     euclidean: bool = False,
-    reference_exact: bool = False,
 ) -> TripletLoss:
     """The mean of φ over the anchors whose hardest positive and hardest negative violate the order.
 
@@ -85,10 +84,6 @@ def batch_hard(
         label: (B,) int64 class of each row, negative where unknown.
         activation: from s_an − s_ap to φ.
         euclidean: as in `batch_all`.
-        reference_exact: Mask like the reference implementation, which is correct only if no dot product is
-            negative: an invalid positive is raised by the row's maximum (so a very negative one still wins), an invalid
-            negative is set to 0 (so the hardest is never below 0), anchors without a positive or a negative take part,
-            and ties are counted among all rows.
     """
     _check(embedding, label)
     known = (label >= 0).nonzero().squeeze(1)
@@ -101,15 +96,9 @@ def batch_hard(
         dots = -distances(dots)
     negative = classes[:, None] != classes
     positive = ~negative & ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-    if reference_exact:
-        hardest_positive = (dots + dots.amax(1, keepdim=True) * ~positive).amin(1)
-        hardest_negative = (dots * negative).amax(1)
-        gap = hardest_negative - hardest_positive
-        positive, negative = torch.ones_like(positive), torch.ones_like(negative)
-    else:
-        hardest_positive = dots.masked_fill(~positive, torch.inf).amin(1)
-        hardest_negative = dots.masked_fill(~negative, -torch.inf).amax(1)
-        gap = torch.where(positive.any(1) & negative.any(1), hardest_negative - hardest_positive, 0)
+    hardest_positive = dots.masked_fill(~positive, torch.inf).amin(1)
+    hardest_negative = dots.masked_fill(~negative, -torch.inf).amax(1)
+    gap = torch.where(positive.any(1) & negative.any(1), hardest_negative - hardest_positive, 0)
     active = (gap > 0).to(dots.dtype)
     count = active.sum()
     loss = (activation(gap) * active).sum() / count.clamp(min=1)
@@ -150,11 +139,6 @@ class _MeanOverTriplets(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         (gradient,) = ctx.saved_tensors
         return outer.to(gradient.dtype) * gradient, None, None, None
-
-
-def _class_size(label: Tensor) -> Tensor:
-    """(B,) int64 size of each row's class, 0 for unknown rows."""
-    return (label[:, None] == label).sum(1) * (label >= 0)
 
 
 def _real(embedding: Tensor) -> torch.dtype:

@@ -51,52 +51,38 @@ class ClosestAndMean(nn.Module, Objective):
 
         The parts are `closest`, `mean`, and `different` (of rows with label 0); `active` is the share of rows above 0.
         """
-        scores, negative, same = _compare(batch)
-        sought = negative & (scores <= scores.diagonal()[:, None]) if self.semi_hard else negative
-        hinges, rows = _hinges(scores, negative, sought, same, self.margin)
-        return _named(hinges if self.semi_hard else hinges / rows, rows)
+        if batch.positive is None:
+            raise ValueError("this objective needs pairs, and the batch has no positive: choose examples=duplicates")
+        compared = candidates(replace(batch, negative=None), unit_length=True)
+        assert compared.duplicate is not None
+        # In full precision: cosines near 1 have a spacing of 0.004 in bf16.
+        with torch.autocast(compared.anchor.device.type, enabled=False):
+            scores = compared.anchor @ compared.other.T  # (B, B)
+        same = compared.duplicate
+        negative = compared.masks(slice(0, len(scores)))[1] & same[:, None]  # (B, B)
+        hinges = self._hinges(scores, negative, same)
+        with_negatives = negative.any(1).sum() + (~same).sum() * same.any()  # rows with something to compare with
+        rows = with_negatives.clamp(min=1)
+        closest, mean, different = (hinges if self.semi_hard else hinges / rows).sum(1)
+        return {
+            "loss": closest + mean + different,
+            "closest": closest.detach(),
+            "mean": mean.detach(),
+            "different": different.detach(),
+            "active": (hinges.detach().sum(0) > 0).sum() / rows,
+        }
 
+    def _hinges(self, scores: Tensor, negative: Tensor, same: Tensor) -> Tensor:
+        """(3, B) hinges on the closest negative, on their mean, and of rows with label 0 on duplicates.
 
-def _compare(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, B) cosines, (B, B) which of them are of negatives, (B,) which rows are duplicates."""
-    if batch.positive is None:
-        raise ValueError("this objective needs pairs, and the batch has no positive: choose examples=duplicates")
-    compared = candidates(replace(batch, negative=None), unit_length=True)
-    assert compared.duplicate is not None
-    with torch.autocast(compared.anchor.device.type, enabled=False):  # cosines near 1 have a spacing of 0.004 in bf16
-        scores = compared.anchor @ compared.other.T
-    negative = compared.masks(slice(0, len(scores)))[1]
-    return scores, negative & compared.duplicate[:, None], compared.duplicate
-
-
-def _hinges(scores: Tensor, negative: Tensor, sought: Tensor, same: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-    """(3, B) hinges, each 0 where there is nothing to compare with; () number of rows with something to compare with.
-
-    They are on the closest text of `sought`, on the mean of the negatives, and, for rows with label 0, on duplicates.
-    """
-    positive = scores.diagonal()
-    counts = negative.sum(1)
-    mean = scores.where(negative, 0).sum(1) / counts.clamp(min=1)
-    # amax raises for an empty batch
-    closest = scores.masked_fill(~sought, -torch.inf).amax(1) if len(scores) else positive
-    different = (margin - positive[same] + positive[:, None]).relu().sum(1) / same.sum().clamp(min=1)  # (B, P) -> (B,)
-    hinges = torch.stack(
-        [
-            (margin - positive + closest).relu(),
-            (margin - positive + mean).relu().where(counts > 0, 0),
-            different.where(~same, 0),
-        ]
-    )
-    rows = (counts > 0).sum() + (~same).sum() * same.any()
-    return hinges, rows.clamp(min=1)
-
-
-def _named(hinges: Tensor, rows: Tensor) -> dict[str, Tensor]:
-    closest, mean, different = hinges.sum(1)
-    return {
-        "loss": closest + mean + different,
-        "closest": closest.detach(),
-        "mean": mean.detach(),
-        "different": different.detach(),
-        "active": (hinges.detach().sum(0) > 0).sum() / rows,
-    }
+        A hinge is 0 where there is nothing to compare with.
+        """
+        positive, counts, margin = scores.diagonal(), negative.sum(1), self.margin
+        sought = negative & (scores <= positive[:, None]) if self.semi_hard else negative
+        mean = scores.where(negative, 0).sum(1) / counts.clamp(min=1)
+        # amax raises for an empty batch
+        closest = scores.masked_fill(~sought, -torch.inf).amax(1) if len(scores) else positive
+        gaps = margin - positive[same] + positive[:, None]  # (B, P)
+        different = gaps.relu().sum(1) / same.sum().clamp(min=1)
+        to_mean = (margin - positive + mean).relu().where(counts > 0, 0)
+        return torch.stack([(margin - positive + closest).relu(), to_mean, different.where(~same, 0)])

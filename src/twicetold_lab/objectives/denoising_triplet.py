@@ -20,13 +20,12 @@ from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.objectives.triplet import Triplet
 
 Negatives = Literal["all", "batch_hard", "given"]
-ReconstructionLoss = Literal["cross_entropy", "mean_squared", "cosine_proximity"]
+ReconstructionLoss = Literal["cross_entropy", "mean_squared"]
 
 # The decoder ends in a sigmoid, which is part of the cross-entropy.
 _RECONSTRUCTIONS: dict[ReconstructionLoss, Callable[..., Tensor]] = {
     "cross_entropy": reconstruction.cross_entropy,
     "mean_squared": lambda logits, *rest: reconstruction.mean_squared(logits.sigmoid(), *rest),
-    "cosine_proximity": lambda logits, *rest: reconstruction.cosine_proximity(logits.sigmoid(), *rest),
 }
 
 
@@ -35,21 +34,19 @@ class DenoisingTriplet(nn.Module, Objective):
 
     Every encoding has a `Reconstruction`: the decoder's (B, V) output before its sigmoid, and the uncorrupted input.
 
+    Rows of a batch without a triplet have equal weights.
+
     Args:
         alpha: α, the weight of the triplet loss. The reconstruction loss is large, as it is a sum over V features.
         negatives: of the triplet loss (`triplet`, softplus of dots): `all` or `batch_hard` finds triplets in the batch
             by its labels (negative: unknown); `given` uses anchor, positive and negative of each row.
         reconstruction: The loss between the decoder's output and the target.
-        reference_exact: Reproduce the reference implementation: its masks in `batch_hard` (see `class_triplets`), no
-            reconstruction in a batch without a triplet. By default the rows of such a batch have equal weights.
 
     Raises:
         ValueError: if a setting is out of range.
     """
 
-    def __init__(
-        self, *, alpha: float, negatives: Negatives, reconstruction: ReconstructionLoss, reference_exact: bool = False
-    ) -> None:
+    def __init__(self, *, alpha: float, negatives: Negatives, reconstruction: ReconstructionLoss) -> None:
         super().__init__()
         if not alpha >= 0:
             raise ValueError(f"alpha weighs the triplet loss and must be at least 0; got {alpha}")
@@ -60,7 +57,6 @@ class DenoisingTriplet(nn.Module, Objective):
         self.alpha = alpha
         self.triplet = Triplet(similarity="dot", activation="softplus", margin=None, negatives=negatives, average="all")
         self.reconstruction: ReconstructionLoss = reconstruction
-        self.reference_exact = reference_exact
         self.in_batch = self.triplet.in_batch and alpha > 0
         self.compares_mined = not self.triplet.in_batch
 
@@ -81,10 +77,8 @@ class DenoisingTriplet(nn.Module, Objective):
                 f"negatives={self.triplet.negatives} finds triplets by the class codes of the texts, and the batch has "
                 "none: choose examples=labelled_texts, or objective.negatives=given with examples=triplets"
             )
-        triplets = self.triplet.of_classes(dense(batch.anchor), batch.label, reference_exact=self.reference_exact)
-        weight = triplets.data_weight
-        if not self.reference_exact:
-            weight = torch.where(weight.sum() > 0, weight, 1.0)
+        triplets = self.triplet.of_classes(dense(batch.anchor), batch.label)
+        weight = torch.where(triplets.data_weight.sum() > 0, triplets.data_weight, 1.0)
         return self._reconstruct(batch.anchor, weight), triplets.loss, triplets.fraction
 
     def _given(self, batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:

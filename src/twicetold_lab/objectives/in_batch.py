@@ -7,7 +7,7 @@ negative.** In full, for an anchor and a text:
     own pair, label 1          positive
     own pair, label 0          negative, usually a hard one
     own mined negatives        negative
-    another row, same cluster  positive if the objective has several positives, else neither
+    another row, same cluster  positive if the objective compares positives of other rows, else neither
     anything else              negative, also if a cluster is unknown
 
 Texts with class codes (no pairs) follow the same rule; those of unknown class are ignored.
@@ -176,14 +176,14 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
             "another for documents: choose an objective on pairs (info_nce, triplet), or a family "
             "with one tower for both (of dssm: encoder.shared=true)"
         )
-    found = candidates(batch, unit_length=False)
-    if found.duplicate is None:
-        return found.anchor, found.group
-    size = len(found.anchor)
-    code = torch.cat([found.group, found.other_group])
+    compared = candidates(batch, unit_length=False)
+    if compared.duplicate is None:
+        return compared.anchor, compared.group
+    size, same = len(compared.anchor), compared.duplicate
+    code = torch.cat([compared.group, compared.other_group])
     fresh = (code.amax() if size else 0) + 1 + torch.arange(len(code), device=code.device)
     code = torch.where(code == UNKNOWN, fresh, code)
-    return torch.cat([found.anchor, found.other]), _united(code, code[:size], code[size : 2 * size], found.duplicate)
+    return torch.cat([compared.anchor, compared.other]), _united(code, code[:size], code[size : 2 * size], same)
 
 
 def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:

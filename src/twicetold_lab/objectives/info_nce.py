@@ -51,8 +51,6 @@ class InfoNce(nn.Module, Objective):
         similarity: s, `cosine` or `dot`.
         negatives: J, number of other rows whose right texts are negatives; None: the whole batch.
         symmetric: mean with the loss of right texts as anchors among left texts (without mined negatives).
-        several_positives: texts of the anchor's cluster in other rows are positives, each with its own term; false:
-            they are ignored. Always true for texts with class codes, which have no pairs.
         length_penalty: λ, of squared lengths; 0 for none, and with cosines.
         drawn: J rows are drawn at random for each anchor, rather than those that follow; only with `negatives`.
         different_pairs: pairs labelled 0 are in the sum of every row; false: they are ignored, but for their right
@@ -69,11 +67,10 @@ class InfoNce(nn.Module, Objective):
         self,
         *,
         temperature: float,
-        similarity: Similarity,
-        negatives: int | None,
-        symmetric: bool,
-        several_positives: bool,
-        length_penalty: float,
+        similarity: Similarity = "cosine",
+        negatives: int | None = None,
+        symmetric: bool = False,
+        length_penalty: float = 0.0,
         drawn: bool = False,
         different_pairs: bool = True,
     ) -> None:
@@ -95,7 +92,6 @@ class InfoNce(nn.Module, Objective):
         self.similarity = similarity
         self.negatives = negatives
         self.symmetric = symmetric
-        self.several_positives = several_positives
         self.length_penalty = length_penalty
         self.drawn = drawn
         self.different_pairs = different_pairs
@@ -135,7 +131,7 @@ class InfoNce(nn.Module, Objective):
                 negative = _drawn(negative, compared, rows, self.negatives)
             elif self.negatives is not None:
                 negative &= _within_reach(compared, rows, -self.negatives if turned else self.negatives)
-            if compared.duplicate is None or self.several_positives:
+            if compared.duplicate is None:
                 chosen = positive & filled[rows, None] & others_filled
                 anchor, other = chosen.nonzero(as_tuple=True)
             else:
@@ -155,8 +151,8 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
     size = len(compared.anchor)
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]
-    near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
-    return torch.cat([near, (ahead == 0).repeat(1, compared.mined)], 1)
+    within = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
+    return torch.cat([within, (ahead == 0).repeat(1, compared.mined)], 1)
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:

@@ -19,10 +19,11 @@ Shape letters: W words of the batch, E dimensions, M noise words.
 from typing import Protocol, runtime_checkable
 
 import torch
+from jaxtyping import Int64
 from torch import Tensor
 
 from twicetold.encoding import EncodedBatch, WordsInContext
-from twicetold_lab.objectives.skip_gram import POWER, SkipGram
+from twicetold_lab.objectives.skip_gram import SkipGram
 
 
 @runtime_checkable
@@ -47,31 +48,24 @@ class LexVec(SkipGram):
         ValueError: if a number is not positive.
     """
 
-    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean over pairs of a word and a neighbour."""
+    def words_of(self, batch: EncodedBatch) -> WordsInContext:
+        """The anchors' words.
+
+        Raises:
+            ValueError: if the family gives none with associations.
+        """
         words = batch.anchor.extra
         if not isinstance(words, WordsInContext) or not isinstance(words, Associated):
             raise ValueError("lexvec factorises associations of words, and this family gives none: choose model=lexvec")
-        kept = self._kept(words)
-        centre, number = words.vector[kept], words.number[kept]  # (W, E), (W,)
-        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(kept))[kept]
-        context = words.contexts[number]  # (W, E)
-        total = centre.sum() * 0 + context.sum() * 0  # keeps the graph in a batch without a pair
-        pairs = torch.zeros(len(text), device=text.device)  # of each centre
-        for distance in range(1, min(self.window, len(text) - 1) + 1):
-            near = text[distance:] == text[:-distance]
-            before, after = slice(None, -distance), slice(distance, None)
-            for one, other in ((before, after), (after, before)):
-                dots = (centre[one] * context[other]).sum(1)
-                wanted = words.association(number[one], number[other])
-                total = total + (_errors(dots, wanted) * near).sum()
-                pairs[one] += near
-        drawn = torch.multinomial(words.counts.double() ** POWER, self.noise, replacement=True)
-        dots = centre @ words.contexts[drawn].T  # (W, E) @ (E, M) -> (W, M)
-        against = _errors(dots, words.association(number[:, None], drawn[None])).mean(1)  # (W,)
-        total = total + self.negatives * (against * pairs).sum()
-        return {"loss": total / pairs.sum().clamp(min=1)}
+        return words
 
+    def reach(self, text: Int64[Tensor, " W"]) -> Int64[Tensor, " W"]:
+        """(W,) window of each word, as wide as it can be."""
+        return torch.full_like(text, self.window)
 
-def _errors(dots: Tensor, wanted: Tensor) -> Tensor:
-    return (dots - wanted) ** 2 / 2
+    def cost(
+        self, words: WordsInContext, dots: Tensor, centre: Tensor, context: Tensor, *, noise: bool = False
+    ) -> Tensor:
+        """Squared error of each product, of neighbours and noise words alike."""
+        assert isinstance(words, Associated)
+        return (dots - words.association(centre, context)) ** 2 / 2

@@ -25,7 +25,6 @@ class PairBce(nn.Module, Objective):
     """Binary cross-entropy on the encoder's own score.
 
     Args:
-        pos_weight: weight of pairs with label 1; None: 1.
         scale: exp(k) at the start of training; None: the score is a logit, nothing is trained here.
         threshold: t at the start of training; unused without a scale.
 
@@ -35,16 +34,15 @@ class PairBce(nn.Module, Objective):
 
     needs_score = True
 
-    def __init__(self, *, pos_weight: float | None, scale: float | None = None, threshold: float = 0.0) -> None:
+    def __init__(self, *, scale: float | None = None, threshold: float = 0.0) -> None:
         super().__init__()
         if scale is not None and not scale > 0:
             raise ValueError(f"scale multiplies the score and must be above 0, or null for a logit; got {scale}")
-        self.pos_weight = pos_weight
         self.log_scale = None if scale is None else nn.Parameter(torch.tensor(math.log(scale)))
         self.threshold = None if scale is None else nn.Parameter(torch.tensor(float(threshold)))
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the weighted mean over pairs."""
+        """`loss`, the mean over pairs."""
         if batch.score is None or batch.label is None:
             raise ValueError(
                 "pair_bce needs scored pairs with labels, and the batch has none: choose examples=labelled_pairs"
@@ -53,6 +51,4 @@ class PairBce(nn.Module, Objective):
         if self.log_scale is not None and self.threshold is not None:
             logits = self.log_scale.exp() * (logits - self.threshold)
         same = batch.label.to(logits.dtype)
-        weight = 1 + same * ((1 if self.pos_weight is None else self.pos_weight) - 1)
-        losses = binary_cross_entropy_with_logits(logits, same, reduction="none")
-        return {"loss": (losses * weight).sum() / weight.sum().clamp(min=1)}
+        return {"loss": binary_cross_entropy_with_logits(logits, same, reduction="sum") / max(len(same), 1)}

@@ -29,13 +29,12 @@ class PairClasses(nn.Module, Objective):
     Args:
         embedding: E, of the encoder.
         classes: K, labels are 0 to K − 1.
-        product: u ∘ v is among the features too.
 
     Raises:
         ValueError: if there is nothing to classify by, or into.
     """
 
-    def __init__(self, *, embedding: int, classes: int, product: bool) -> None:
+    def __init__(self, *, embedding: int, classes: int) -> None:
         super().__init__()
         if embedding < 1:
             raise ValueError(
@@ -44,8 +43,7 @@ class PairClasses(nn.Module, Objective):
         if classes < 2:
             raise ValueError(f"classes must be at least 2; got {classes}")
         self.embedding = embedding
-        self.product = product
-        size = (4 if product else 3) * embedding
+        size = 3 * embedding
         # As nn.Linear's, from a seed of its own: an objective is built before the run's seed is set.
         random = torch.Generator().manual_seed(0)
         self.weight = nn.Parameter((2 * torch.rand(classes, size, generator=random) - 1) / size**0.5)
@@ -68,17 +66,17 @@ class PairClasses(nn.Module, Objective):
                 f"{self.embedding}: set objective.embedding={u.shape[1]}"
             )
         label = self._classes(batch.label)
-        features = [u, v, (u - v).abs(), *([u * v] if self.product else [])]
-        logits = linear(torch.cat(features, 1), self.weight.to(u.dtype), self.bias.to(u.dtype))  # (B, 3 E) -> (B, K)
+        features = torch.cat([u, v, (u - v).abs()], 1)  # 2 (B, E) -> (B, 3 E)
+        logits = linear(features, self.weight.to(u.dtype), self.bias.to(u.dtype))  # (B, 3 E) -> (B, K)
         count = max(len(label), 1)
         right = (logits.argmax(1) == label).sum() / count
         return {"loss": cross_entropy(logits, label, reduction="sum") / count, "right": right.detach()}
 
     def _classes(self, label: Tensor) -> Tensor:
-        found = label.round().long()
-        if bool(((found != label) | (found < 0) | (found >= len(self.bias))).any()):
+        codes = label.round().long()
+        if bool(((codes != label) | (codes < 0) | (codes >= len(self.bias))).any()):
             raise ValueError(
                 f"pair_classes needs labels that are whole numbers from 0 to {len(self.bias) - 1}, and they go from "
                 f"{label.min():g} to {label.max():g}: choose data=all_nli, or set objective.classes for whole numbers"
             )
-        return found
+        return codes

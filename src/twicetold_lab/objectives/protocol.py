@@ -11,11 +11,11 @@ class Objective(Protocol):
     """A training objective: an `nn.Module` that is a pure function of tensors and never holds the encoder."""
 
     needs_score: bool = False
-    """Whether it reads the encoder's score of each pair."""
+    """It reads the encoder's score of each pair."""
     in_batch: bool = False
-    """Whether other rows of the batch are negatives of an anchor."""
+    """Other rows of the batch are negatives of an anchor."""
     compares_mined: bool = False
-    """Whether it compares anchors with mined negatives, where a batch has them."""
+    """It compares anchors with mined negatives, where a batch has them."""
 
     def __call__(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """Scalars by name: `loss` is the total to minimise; the others are parts of it, for logging.

@@ -48,16 +48,6 @@ def mean_squared(output: Tensor, target: SparseRows, weight: Tensor | None = Non
     return weighted_mean(output.square().sum(1) + _sum_by_row(x * (x - 2 * y), target), weight)
 
 
-def cosine_proximity(output: Tensor, target: SparseRows, weight: Tensor | None = None) -> Tensor:
-    """Negative cosine of x and the output y (B, V), 0 for an empty row; arguments as in `cross_entropy`."""
-    _check(output, target)
-    y = _at_entries(output, target)
-    x = target.values_or_ones().to(y.dtype)
-    # TensorFlow's l2_normalize, which the reference uses, bounds squared norms from below by 1e-12.
-    norms = (output.square().sum(1).clamp(min=1e-12) * _sum_by_row(x * x, target).clamp(min=1e-12)).sqrt()
-    return weighted_mean(-_sum_by_row(x * y, target) / norms, weight)
-
-
 def weighted_mean(loss: Tensor, weight: Tensor | None = None) -> Tensor:
     """Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 if every weight is 0 or there is no row."""
     if weight is None:

@@ -13,7 +13,7 @@ Shape letters: W words of the batch, E dimensions, C words of the vocabulary, M 
 """
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Int64
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
@@ -49,28 +49,56 @@ class SkipGram(nn.Module, Objective):
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, the mean over pairs of a word and a neighbour."""
-        words = batch.anchor.extra
-        if not isinstance(words, WordsInContext):
-            raise ValueError("skip_gram trains word vectors, and this family gives none: choose word2vec or fasttext")
-        kept = self._kept(words)
-        centre, number = words.vector[kept], words.number[kept]  # (W, E), (W,)
-        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(kept))[kept]
+        words = self.words_of(batch)
+        chosen_words = self._kept(words)
+        centre, number = words.vector[chosen_words], words.number[chosen_words]  # (W, E), (W,)
+        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(chosen_words))[chosen_words]
         context = words.contexts[number]  # (W, E)
-        reach = torch.randint(1, self.window + 1, text.shape, device=text.device)
+        reach = self.reach(text)
         total = centre.sum() * 0 + context.sum() * 0  # keeps the graph in a batch without a pair
         pairs = torch.zeros(len(text), device=text.device)  # of each centre
         for distance in range(1, min(self.window, len(text) - 1) + 1):
-            near = text[distance:] == text[:-distance]
-            onwards = near & (reach[:-distance] >= distance)
-            backwards = near & (reach[distance:] >= distance)
-            total = total - _log_odds(centre[:-distance], context[distance:], onwards)
-            total = total - _log_odds(centre[distance:], context[:-distance], backwards)
-            pairs[:-distance] += onwards
-            pairs[distance:] += backwards
+            same_text = text[distance:] == text[:-distance]
+            before, after = slice(None, -distance), slice(distance, None)
+            for one, other in ((before, after), (after, before)):
+                chosen = same_text & (reach[one] >= distance)
+                dots = (centre[one] * context[other]).sum(1)
+                total = total + (self.cost(words, dots, number[one], number[other]) * chosen).sum()
+                pairs[one] += chosen
         drawn = torch.multinomial(words.counts.double() ** POWER, self.noise, replacement=True)
-        against = logsigmoid(-centre @ words.contexts[drawn].T).mean(1)  # (W, E) @ (E, M) -> (W,)
-        total = total - self.negatives * (against * pairs).sum()
+        dots = centre @ words.contexts[drawn].T  # (W, E) @ (E, M) -> (W, M)
+        against = self.cost(words, dots, number[:, None], drawn[None], noise=True).mean(1)  # (W,)
+        total = total + self.negatives * (against * pairs).sum()
         return {"loss": total / pairs.sum().clamp(min=1)}
+
+    def words_of(self, batch: EncodedBatch) -> WordsInContext:
+        """The anchors' words.
+
+        Raises:
+            ValueError: if the family gives none.
+        """
+        words = batch.anchor.extra
+        if not isinstance(words, WordsInContext):
+            raise ValueError("skip_gram trains word vectors, and this family gives none: choose word2vec or fasttext")
+        return words
+
+    def reach(self, text: Int64[Tensor, " W"]) -> Int64[Tensor, " W"]:
+        """(W,) window of each word, drawn at random."""
+        return torch.randint(1, self.window + 1, text.shape, device=text.device)
+
+    def cost(
+        self, words: WordsInContext, dots: Tensor, centre: Tensor, context: Tensor, *, noise: bool = False
+    ) -> Tensor:
+        """Loss of each pair of a centre and a context.
+
+        Args:
+            words: of the batch.
+            dots: products of their vectors.
+            centre: numbers of the centres, which are broadcast.
+            context: numbers of the contexts, which are broadcast.
+            noise: the contexts are noise words.
+        """
+        return -logsigmoid(-dots if noise else dots)
 
     def _kept(self, words: WordsInContext) -> Bool[Tensor, " W"]:
         """(W,) which words are kept: known ones, frequent ones at random."""
@@ -80,9 +108,3 @@ class SkipGram(nn.Module, Objective):
         frequency = words.counts / words.counts.sum()
         chance = (self.subsample / frequency).sqrt()[words.number]
         return known & (torch.rand(chance.shape, device=chance.device) < chance)
-
-
-def _log_odds(
-    centre: Float[Tensor, "W E"], context: Float[Tensor, "W E"], chosen: Bool[Tensor, " W"]
-) -> Float[Tensor, ""]:
-    return (logsigmoid((centre * context).sum(1)) * chosen).sum()

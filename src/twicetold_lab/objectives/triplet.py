@@ -6,15 +6,11 @@ Settings:
 - *φ*: the hinge max(0, m + x) with margin m, or softplus ln(1 + eˣ) without margin.
 - *negatives*, for each positive pair (a, p) of the batch, chosen in every step:
 
-    given              each negative that was mined for the row before training, with the row's own positive
-    all                all of them, without listing the B³ triplets (below)
-    hard               the nearest one
-    semi_hard          the nearest one that is farther than the positive, if any (FaceNet, 3.2)
-    distance_weighted  one drawn with probability ∝ min(λ, 1/q(d)), where q is the density of distances between points
-                       spread over the sphere, q(d) ∝ d^(E−2) (1 − d²/4)^((E−3)/2): otherwise
-                       most would be near √2 (Wu et al., Sampling Matters, ICCV 2017, section 4)
-    batch_hard         for each anchor its farthest positive and its nearest negative, if the negative is nearer
-                       (Hermans, Beyer and Leibe 2017, arXiv:1703.07737; there always)
+    given       each negative that was mined for the row before training, with the row's own positive
+    all         all of them, without listing the B³ triplets (below)
+    semi_hard   the nearest one that is farther than the positive, if any (FaceNet, 3.2)
+    batch_hard  for each anchor its farthest positive and its nearest negative, if the negative is nearer
+                (Hermans, Beyer and Leibe 2017, arXiv:1703.07737; there always)
 
 Published losses that are special cases:
 
@@ -50,12 +46,8 @@ from twicetold_lab.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["dot", "cosine", "euclidean"]
 Activation = Literal["hinge", "softplus"]
-Negatives = Literal["given", "all", "hard", "semi_hard", "distance_weighted", "batch_hard"]
+Negatives = Literal["given", "all", "semi_hard", "batch_hard"]
 Average = Literal["all", "nonzero"]
-
-# Wu et al.'s code (github.com/chaoyuaw/incubator-mxnet, embedding_learning/model.py): distances below the first are
-# set to it, which gives λ; negatives beyond the second are not drawn.
-CUTOFF, FARTHEST = 0.5, 1.4
 
 
 class Triplet(nn.Module, Objective):
@@ -92,11 +84,6 @@ class Triplet(nn.Module, Objective):
             raise ValueError(f"with activation=hinge, margin must be a number above 0; got {margin}")
         if activation == "softplus" and margin is not None:
             raise ValueError(f"softplus has no margin: set it to null, or choose activation=hinge; got {margin}")
-        if negatives == "distance_weighted" and similarity != "euclidean":
-            raise ValueError(
-                f"negatives=distance_weighted are drawn by Euclidean distance: choose similarity=euclidean, not "
-                f"{similarity}"
-            )
         self.similarity: Similarity = similarity
         self.activation: Activation = activation
         self.margin = margin
@@ -118,13 +105,12 @@ class Triplet(nn.Module, Objective):
         over = active if (self.average, self.activation) == ("nonzero", "hinge") else chosen
         return {"loss": total / over, "active": counts[0] / chosen}
 
-    def of_classes(self, embedding: Tensor, label: Tensor, *, reference_exact: bool = False) -> TripletLoss:
+    def of_classes(self, embedding: Tensor, label: Tensor) -> TripletLoss:
         """The loss over all triplets (softplus) or over the hardest ones, of texts with class codes.
 
         Args:
             embedding: (B, E).
             label: (B,) int64 class of each row, negative where unknown.
-            reference_exact: see `class_triplets.batch_hard`.
         """
         euclidean = self.similarity == "euclidean"
         margin = self._margin_of(embedding)
@@ -137,7 +123,6 @@ class Triplet(nn.Module, Objective):
             label,
             activation=lambda gap: self._of_gap(gap, margin),
             euclidean=euclidean,
-            reference_exact=reference_exact,
         )
 
     def _given(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
@@ -168,23 +153,16 @@ class Triplet(nn.Module, Objective):
             to_positive = to_positive.where(valid, 0)
             if self.negatives == "all":
                 return _hinge_over_all(distance, negative, to_positive, valid, margin)
-            to_negative = self._nearest(distance, negative, to_positive, compared.anchor.shape[1])
+            ranked = distance.masked_fill(~negative, torch.inf).sort(1).values
+            farther = torch.searchsorted(ranked.detach(), to_positive.detach(), right=True)
+            # The nearest one that is farther; positives are masked, so the last is inf.
+            to_negative = ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))
             valid = valid & to_negative.isfinite()
             gap = to_positive - to_negative.where(valid, torch.inf)
             losses = self._of_gap(gap, margin)
             return losses.sum(), _counts(self._active(losses, gap), valid)
 
         return sum_over_rows(compared.anchor, compared.other, compared.anchor.new_zeros(()), value_of)
-
-    def _nearest(self, distance: Tensor, negative: Tensor, to_positive: Tensor, dimensions: int) -> Tensor:
-        """(b, P) distance of the negative chosen for each positive; inf if there is none."""
-        if self.negatives == "distance_weighted":
-            return _drawn(distance, negative, to_positive.shape[1], dimensions)
-        ranked = distance.masked_fill(~negative, torch.inf).sort(1).values
-        if self.negatives == "hard":
-            return ranked[:, :1].expand_as(to_positive)
-        farther = torch.searchsorted(ranked.detach(), to_positive.detach(), right=True)
-        return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # positives are masked: the last is inf
 
     def _distance(self, scores: Tensor) -> Tensor:
         """Distance d of dots, which are of unit vectors unless the similarity is the dot itself."""
@@ -215,29 +193,6 @@ def _hinge_over_all(
     losses = nearer * threshold - sum_of_nearer
     counts = torch.stack([nearer.sum(), (valid * negative.sum(1, keepdim=True)).sum()])
     return losses.sum().to(distance.dtype), counts
-
-
-def drawing_probability(distance: Tensor, negative: Tensor, dimensions: int) -> Tensor:
-    """(b, C) probability ∝ min(λ, 1/q(d)) of drawing each negative nearer than `FARTHEST`; uniform if there is none.
-
-    Args:
-        distance: (b, C) Euclidean distances of unit vectors.
-        negative: (b, C) bool, which candidates are negatives.
-        dimensions: E of the vectors.
-    """
-    eligible = negative & (distance < FARTHEST)
-    clipped = distance.detach().clamp(CUTOFF, FARTHEST)
-    weight = (2 - dimensions) * clipped.log() + (3 - dimensions) / 2 * (1 - clipped.square() / 4).log()
-    return weight.masked_fill(~eligible, -torch.inf).where(eligible.any(1, keepdim=True), 0).softmax(1)
-
-
-def _drawn(distance: Tensor, negative: Tensor, draws: int, dimensions: int) -> Tensor:
-    """(b, draws) distances of negatives drawn for each anchor; inf if it has none within `FARTHEST`."""
-    if not len(distance) or not draws:
-        return distance.new_zeros(len(distance), draws)
-    drawn = torch.multinomial(drawing_probability(distance, negative, dimensions), draws, replacement=True)
-    found = (negative & (distance < FARTHEST)).gather(1, drawn)
-    return distance.gather(1, drawn).masked_fill(~found, torch.inf)
 
 
 def _counts(active: Tensor, chosen: Tensor) -> Tensor:

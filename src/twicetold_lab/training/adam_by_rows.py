@@ -60,10 +60,8 @@ class AdamByRows(torch.optim.Adam):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         """One step; `closure`, if given, computes the gradients first."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
         by_rows = []
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -82,7 +80,7 @@ class AdamByRows(torch.optim.Adam):
         for table in self._tables.values():
             table.catch_up_all()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Catch up and remove the references from parameters to this optimizer; from then on it is plain Adam."""
         self.catch_up()
         for group in self.param_groups:

@@ -221,7 +221,7 @@ def _fit(
                 return _read(encoder, data.rows, corpus).search_matrices(texts)
 
             gathered = cast("GatheredExamples", loader.dataset)
-            batches.renew = parts.negatives.renewing(gathered, corpus, vectors, seed=seed, folder=places.checkpoints)
+            batches.renew = parts.negatives.renewing(gathered, corpus, vectors, seed=seed)
     assert parts.descend is not None
     return parts.descend(
         encoder,

@@ -46,7 +46,7 @@ def keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, MOST)
 
 
-class Keep(Checkpoint):
+class Checkpoints(Checkpoint):
     """After each epoch: the best weights so far, and everything needed to resume.
 
     A Lightning `Checkpoint`, so that it runs last, after early stopping. Files are written atomically, so that a killed
@@ -59,7 +59,7 @@ class Keep(Checkpoint):
         self.best_value = -float("inf")
         self.best_epoch = -1
         self.begun = False
-        """Whether what there was to resume from has been read."""
+        """The checkpoint to resume from, if any, has been read."""
 
     def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
@@ -103,25 +103,10 @@ class StopEarly(EarlyStopping):
             trainer.should_stop = True
 
 
-class LearningRate(pl.Callback):
-    """Sets the learning rate from the number of the step, so that it needs no state."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-
-    def on_train_batch_start(self, trainer: pl.Trainer, learner: pl.LightningModule, batch: Any, number: int) -> None:
-        """Before each step."""
-        share = self.schedule.rate(trainer.global_step + 1, steps=int(trainer.estimated_stepping_batches))
-        for optimizer in trainer.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = optimizer.defaults["lr"] * share
-
-
 def fit(
     learner: Learner,
     loader: Iterable[Any],
     *,
-    schedule: Schedule,
     runtime: Runtime,
     checkpoints: Path,
     on_epoch: OnEpoch,
@@ -131,7 +116,6 @@ def fit(
     Args:
         learner: whose encoder gets the best weights in the end.
         loader: of training batches; for a solver, of numbers of examples.
-        schedule: epochs, precision, learning rate, early stopping.
         runtime: device and progress bar.
         checkpoints: folder of this training; the caller removes it when the model is saved.
         on_epoch: called with the epoch's metrics and number.
@@ -145,13 +129,11 @@ def fit(
     # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     checkpoints.mkdir(parents=True, exist_ok=True)
-    keep = Keep(checkpoints, on_epoch)
-    callbacks: list[pl.Callback] = [keep]
-    if schedule.warmup_steps is not None or schedule.decay is not None:
-        callbacks.append(LearningRate(schedule))
+    saved, schedule = Checkpoints(checkpoints, on_epoch), learner.schedule
+    callbacks: list[pl.Callback] = [saved]
     if schedule.patience is not None:
         callbacks.append(StopEarly("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
-    callbacks += _own_callbacks(learner, schedule)
+    callbacks += _own_callbacks(learner)
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     last = checkpoints / LAST
     try:
@@ -179,43 +161,40 @@ def fit(
         shutil.rmtree(checkpoints)  # from there, the same command would go on to the same end
         raise
     except Exception as error:
-        if keep.begun or not last.exists():
+        if saved.begun or not last.exists():
             raise
-        said = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise ValueError(
-            f"cannot resume from the checkpoint {last}: {type(error).__name__}: {said}. It is damaged, or not from "
+            f"cannot resume from the checkpoint {last}: {type(error).__name__}: {reason}. It is damaged, or not from "
             f"this training: delete the folder {checkpoints} to train from the start"
         ) from error
     for optimizer in trainer.optimizers:
         if isinstance(optimizer, Lazy):
-            optimizer.let_go()
+            optimizer.release()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
-    return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)
+    return Fitted(trainer.current_epoch, saved.best_epoch, saved.best_value, precision)
 
 
-def _is_lazy(optimizer: Any) -> bool:
-    return isinstance(optimizer, type) and issubclass(optimizer, Lazy)
-
-
-def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
+def _own_callbacks(learner: Learner) -> list[pl.Callback]:
     """The callbacks that the settings name.
 
     Raises:
         ValueError: if one is no callback of Lightning, or averages weights that are not all there after each step.
     """
-    for name, callback in schedule.callbacks.items():
+    for name, callback in learner.schedule.callbacks.items():
         if not isinstance(callback, pl.Callback):
             raise ValueError(
                 f"trainer.callbacks.{name} must name a callback of Lightning by `_target_`; got "
                 f"{type(callback).__name__}"
             )
         optimizer = getattr(learner.make_optimizer, "func", learner.make_optimizer)
-        if isinstance(callback, WeightAveraging) and (_is_lazy(optimizer) or isinstance(optimizer, Steps)):
+        lazy = isinstance(optimizer, type) and issubclass(optimizer, Lazy)
+        if isinstance(callback, WeightAveraging) and (lazy or isinstance(optimizer, Steps)):
             raise ValueError(
                 f"trainer.callbacks.{name} averages weights after each step, and this optimizer does not keep all of "
                 "them up to date: choose optimizer=adam"
             )
-    return list(schedule.callbacks.values())
+    return list(learner.schedule.callbacks.values())
 
 
 def descend(
@@ -232,14 +211,5 @@ def descend(
     on_epoch: OnEpoch,
 ) -> Fitted:
     """Train an encoder, which has the best weights in the end; see `Learner` and `fit` for arguments and errors."""
-    learner = Learner(
-        encoder,
-        objective,
-        make_optimizer=optimizer,
-        validate=validate,
-        seed=seed,
-        micro_batch=schedule.micro_batch,
-        lr_scheduler=schedule.lr_scheduler,
-        lr_scheduler_interval=schedule.lr_scheduler_interval,
-    )
-    return fit(learner, loader, schedule=schedule, runtime=runtime, checkpoints=checkpoints, on_epoch=on_epoch)
+    learner = Learner(encoder, objective, make_optimizer=optimizer, validate=validate, seed=seed, schedule=schedule)
+    return fit(learner, loader, runtime=runtime, checkpoints=checkpoints, on_epoch=on_epoch)

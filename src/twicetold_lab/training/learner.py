@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,14 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.models.protocol import Encoder
 from twicetold_lab.examples.batches import Batch
 from twicetold_lab.objectives.protocol import Objective
-from twicetold_lab.training.gradient_caching import encode_in_chunks
-from twicetold_lab.training.schedule import MakeOptimizer, Validate
+from twicetold_lab.training.schedule import MakeOptimizer, Schedule, Validate
 from twicetold_lab.training.solvers.protocol import Steps
 
 
@@ -30,7 +29,7 @@ class Lazy(Protocol):
         """Apply the missed updates of all rows."""
         ...
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Catch up, and from then on update all rows in every step."""
         ...
 
@@ -69,9 +68,7 @@ class Learner(pl.LightningModule):
         validate: from the encoder to the name and value of the primary metric on validation.
         seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
             training gives the same result as an uninterrupted one.
-        micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
-        lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate; None: there is none.
-        lr_scheduler_interval: `epoch` or `step`, after which it goes on.
+        schedule: of the learning rate.
     """
 
     def __init__(
@@ -82,9 +79,7 @@ class Learner(pl.LightningModule):
         make_optimizer: MakeOptimizer | Steps,
         validate: Validate,
         seed: int,
-        micro_batch: int | None = None,
-        lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None,
-        lr_scheduler_interval: str = "epoch",
+        schedule: Schedule,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -93,9 +88,7 @@ class Learner(pl.LightningModule):
         self.automatic_optimization = not isinstance(make_optimizer, Steps)
         self.validate = validate
         self.seed = seed
-        self.micro_batch = micro_batch
-        self.lr_scheduler = lr_scheduler
-        self.lr_scheduler_interval = lr_scheduler_interval
+        self.schedule = schedule
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
@@ -110,25 +103,28 @@ class Learner(pl.LightningModule):
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        if self.lr_scheduler is None:
+        schedule, interval = self.schedule, "step"
+        scheduler: LRScheduler
+        if schedule.lr_scheduler is not None:
+            scheduler, interval = schedule.lr_scheduler(optimizer), schedule.lr_scheduler_interval
+        elif schedule.warmup_steps is not None or schedule.decay is not None:
+            steps = int(self.trainer.estimated_stepping_batches)
+            scheduler = LambdaLR(optimizer, lambda step: schedule.rate(min(step + 1, steps), steps=steps))
+        else:
             return optimizer
-        scheduler = self.lr_scheduler(optimizer)
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
                 "trainer.lr_scheduler: ReduceLROnPlateau reads a metric, which a training that resumes would not have: "
                 "choose a schedule by steps or epochs, such as torch.optim.lr_scheduler.CosineAnnealingLR"
             )
-        return {
-            "optimizer": optimizer,
-            "lr_scheduler": {"scheduler": scheduler, "interval": self.lr_scheduler_interval},
-        }
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": interval}}
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
         """The total loss of one batch; with a solver, take a step."""
         if batch_idx == 0:
             self._start_epoch()
         if isinstance(batch, Batch):
-            losses = self._losses(batch)
+            losses = self.objective(self.encoded(batch))
         else:
             assert isinstance(self.make_optimizer, Steps)
             losses = self.make_optimizer.step(self.encoder, batch)
@@ -137,9 +133,6 @@ class Learner(pl.LightningModule):
         self._steps += 1
         return losses["loss"] if self.automatic_optimization else None
 
-    def _losses(self, batch: Batch) -> dict[str, Tensor]:
-        return self.objective(self.encoded(batch))
-
     def encoded(self, batch: Batch) -> EncodedBatch:
         """The input of the objective.
 
@@ -147,7 +140,7 @@ class Learner(pl.LightningModule):
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
         """
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
-        anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
+        anchor, positive, negative, copy = (None if side is None else self.encoder.encode(side) for side in sides)
         assert anchor is not None
         if not self.objective.needs_score:
             self._check_vectors(anchor)
@@ -174,11 +167,6 @@ class Learner(pl.LightningModule):
                 f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
                 "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
             )
-
-    def _encode(self, features: SparseRows) -> Encoding:
-        if self.micro_batch is None:
-            return self.encoder.encode(features)
-        return encode_in_chunks(self.encoder, features, self.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.
@@ -207,7 +195,9 @@ class Learner(pl.LightningModule):
                 optimizer.catch_up()
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self._check_finite("train/loss", self.curves["train/loss"])
-        self._check_finite("the length of the weights", _length(self.encoder))
+        trained = [parameter.detach() for parameter in self.encoder.parameters() if parameter.requires_grad]
+        length = float(nn.utils.get_total_norm(trained))  # infinite if squares overflow, so that no product holds
+        self._check_finite("the length of the weights", length)
         callbacks: list[pl.Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         for callback in callbacks:  # those that average weights put them in place here
             callback.on_validation_epoch_start(self.trainer, self)
@@ -215,7 +205,7 @@ class Learner(pl.LightningModule):
         self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
-        for callback in reversed(callbacks):  # `Keep`, the last, keeps the weights that were validated
+        for callback in reversed(callbacks):  # `Checkpoints`, the last, keeps the weights that were validated
             callback.on_validation_epoch_end(self.trainer, self)
 
     def _check_finite(self, what: str, value: float) -> None:
@@ -224,9 +214,3 @@ class Learner(pl.LightningModule):
                 f"training diverged: {what} is {value} in epoch {self.current_epoch}. Lower optimizer.lr, or clip the "
                 "gradient (trainer.gradient_clip)"
             )
-
-
-def _length(encoder: Encoder) -> float:
-    """Euclidean length of all trained weights; infinite if their squares overflow, so that no product of them holds."""
-    trained = [parameter.detach() for parameter in encoder.parameters() if parameter.requires_grad]
-    return float(torch.nn.utils.get_total_norm(trained))

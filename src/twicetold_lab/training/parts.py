@@ -22,7 +22,6 @@ OF_GRADIENTS = (
     "warmup_steps",
     "decay",
     "gradient_clip",
-    "micro_batch",
     "accumulate_grad_batches",
     "lr_scheduler",
 )
@@ -49,11 +48,11 @@ class Negatives(Protocol):
     """Negatives that are chosen while the model trains."""
 
     def renewing(
-        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int, folder: Path
+        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int
     ) -> Callable[[int], None]:
-        """What is called with each epoch's number before it begins, and changes the negatives of `data`.
+        """A function that is called with each epoch's number before it begins, and changes the negatives of `data`.
 
-        They depend on the model at that moment, the seed and the epoch. What a resumed training needs is in `folder`.
+        They depend on the model at that moment, the seed and the epoch.
         """
         ...
 

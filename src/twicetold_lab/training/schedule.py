@@ -22,7 +22,7 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
 def whole(value: object) -> bool:
-    """Whether it is an integer and not a boolean."""
+    """True for an integer that is not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -39,7 +39,6 @@ class Schedule:
         warmup_steps: steps in which the learning rate rises; None for none.
         decay: of the learning rate afterwards. None: constant; `inverse_sqrt`: inverse square root of the step
             (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
-        micro_batch: texts encoded at once, to save memory (`gradient_caching`); None: all.
         accumulate_grad_batches: batches whose gradients are added up for one step; None: each has its own.
         lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate, in place of warm-up and decay.
         lr_scheduler_interval: whether it goes on after an `epoch` or a `step`.
@@ -52,12 +51,11 @@ class Schedule:
 
     epochs: int
     batch_size: int
-    patience: int | None
-    gradient_clip: float | None
-    precision: Literal["32-true", "bf16-mixed", "auto"]
+    patience: int | None = None
+    gradient_clip: float | None = None
+    precision: Literal["32-true", "bf16-mixed", "auto"] = "32-true"
     warmup_steps: int | None = None
     decay: Literal["inverse_sqrt", "linear"] | None = None
-    micro_batch: int | None = None
     accumulate_grad_batches: int | None = None
     lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None
     lr_scheduler_interval: Literal["epoch", "step"] = "epoch"
@@ -69,7 +67,6 @@ class Schedule:
             ("batch_size", 1, False),
             ("patience", 0, True),
             ("warmup_steps", 0, True),
-            ("micro_batch", 1, True),
             ("accumulate_grad_batches", 1, True),
         ):
             value, or_null = getattr(self, name), " or null" * optional
@@ -157,7 +154,7 @@ class Runtime:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a progress bar is shown."""
+        """True if a progress bar is shown."""
         return sys.stderr.isatty() if self.progress == "auto" else bool(self.progress)
 
     @property

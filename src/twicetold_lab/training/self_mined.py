@@ -12,7 +12,7 @@ the anchor. Other texts may still say the same without being labelled so. They a
 more of them the fewer pairs of the corpus are labelled: hence `skip`.
 
 Lists depend on the weights with which an epoch begins, and draws on seed and epoch, so a training that resumes at an
-epoch has the negatives of one that was not interrupted. Lists that are older than an epoch are kept in a file.
+epoch has the negatives of one that was not interrupted.
 
 Shape letters: N texts of the corpus, M train texts, A anchors, X examples, D length of a list, H negatives of an
 example, b some of the anchors or examples.
@@ -20,13 +20,11 @@ example, b some of the anchors or examples.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.conventions import UNDECIDED
-from twicetold.files import write_file
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.examples.batches import ExampleIndex, GatheredExamples
@@ -47,7 +45,6 @@ class SelfMined:
         per_anchor: H, negatives of an example. A row whose list is shorter gets random texts of other groups as well.
         depth: D, texts that they are drawn from.
         skip: nearest texts that are left out of the list.
-        every: epochs after which the lists are made anew; negatives are drawn from them for each epoch.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -57,23 +54,22 @@ class SelfMined:
     per_anchor: int
     depth: int
     skip: int
-    every: int
 
     def __post_init__(self) -> None:
-        for name, least in (("per_anchor", 1), ("depth", self.per_anchor), ("skip", 0), ("every", 1)):
+        for name, least in (("per_anchor", 1), ("depth", self.per_anchor), ("skip", 0)):
             if (value := getattr(self, name)) < least:
                 more = " (per_anchor of them are drawn)" if name == "depth" else ""
                 raise ValueError(f"negatives.{name} must be at least {least}{more}; got {value}")
 
     def renewing(
-        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int, folder: Path
+        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int
     ) -> Callable[[int], None]:
         """See `parts.Negatives`.
 
         Raises:
             ValueError: if the examples are no pairs of texts of the corpus, or `group` is another than theirs.
         """
-        return Renewal(self, data, Pool.of(data.examples, corpus, group=self.group), vectors, seed, folder)
+        return Renewal(self, data, Pool.of(data.examples, corpus, group=self.group), vectors, seed)
 
 
 @dataclass(frozen=True)
@@ -129,11 +125,11 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Whether texts say the same as anchors, elementwise."""
+        """Which texts say the same as their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
-        found = self.same[place] == keys
-        same: NDArray[np.bool_] = found | (self.code[anchor] == self.code[other])
+        listed = self.same[place] == keys
+        same: NDArray[np.bool_] = listed | (self.code[anchor] == self.code[other])
         return same
 
     def random(self, anchor: Numbers, rng: np.random.Generator) -> Numbers:
@@ -171,7 +167,6 @@ class Renewal:
         pool: what they are chosen from.
         vectors: search vectors by the model in training.
         seed: of the draws.
-        folder: for lists that are used for several epochs.
     """
 
     def __init__(
@@ -181,24 +176,14 @@ class Renewal:
         pool: Pool,
         vectors: VectorsOf,
         seed: int,
-        folder: Path,
     ) -> None:
         self.settings, self.data, self.pool, self.vectors = settings, data, pool, vectors
-        self.seed, self.folder = seed, folder
+        self.seed = seed
         self.anchors, self.row = np.unique(pool.anchor, return_inverse=True)
-        self.lists: NDArray[np.int32] | None = None
 
     def __call__(self, epoch: int) -> None:
         """Set the negatives of an epoch."""
-        since = epoch % self.settings.every
-        file = self.folder / f"nearest-{epoch - since}.npy"
-        if not since:
-            self.lists = self.mined()
-            if self.settings.every > 1:
-                self._keep(file)
-        elif self.lists is None:  # resumed
-            self.lists = np.load(file, allow_pickle=False)
-        negative = self.drawn(self.lists, np.random.default_rng([self.seed, epoch, 1]))  # 1: not the order's stream
+        negative = self.drawn(self.mined(), np.random.default_rng([self.seed, epoch, 1]))  # 1: not the order's stream
         known = self.data.examples.group is not None
         group = self.pool.group[negative] if known else None
         self.data.examples = replace(self.data.examples, negative=negative, negative_group=group)
@@ -215,10 +200,11 @@ class Renewal:
         for start in range(0, len(lists), ROWS):
             anchors = self.anchors[start : start + ROWS]
             apart = (pool.code[anchors], pool.code[pool.texts])
-            found = index.search(queries[np.searchsorted(read, anchors)], k=reach + copies, apart=apart)
-            texts = pool.texts[found.index]
-            kept = (found.index != NOBODY) & ~pool.says_the_same(np.broadcast_to(anchors[:, None], texts.shape), texts)
-            nearest = found.keeping(kept, k=reach).index[:, settings.skip :]
+            nearby = index.search(queries[np.searchsorted(read, anchors)], k=reach + copies, apart=apart)
+            texts = pool.texts[nearby.index]
+            each = np.broadcast_to(anchors[:, None], texts.shape)
+            different = (nearby.index != NOBODY) & ~pool.says_the_same(each, texts)
+            nearest = nearby.keeping(different, k=reach).index[:, settings.skip :]
             lists[start : start + ROWS] = np.where(nearest == NOBODY, NOBODY, pool.texts[nearest])
         return lists
 
@@ -233,16 +219,6 @@ class Renewal:
         missing, _ = np.nonzero(negatives == NOBODY)
         negatives[negatives == NOBODY] = self.pool.random(self.pool.anchor[missing], rng)
         return negatives
-
-    def _keep(self, file: Path) -> None:
-        """Write the lists for a training that resumes, and remove those of an earlier epoch."""
-        assert self.lists is not None
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with write_file(file) as path, path.open("wb") as out:
-            np.save(out, self.lists)
-        for other in self.folder.glob("nearest-*.npy"):
-            if other != file:
-                other.unlink()
 
 
 def _in_corpus(side: Numbers, examples: ExampleIndex, corpus: Corpus) -> Numbers:

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from twicetold.features.letter_tfidf import LetterTfIdf
@@ -38,8 +37,3 @@ def test_forms_of_a_word_are_alike():
     rows = LetterTfIdf().fit(TEXTS).transform(["driving", "drive", "lessons"]).to_scipy().toarray()
     assert rows[0] @ rows[1] > 0.2
     assert rows[0] @ rows[2] == 0
-
-
-def test_texts_without_a_word_are_refused():
-    with pytest.raises(ValueError, match="no word"):
-        LetterTfIdf().fit(["", "?!"])

@@ -33,13 +33,6 @@ def test_rows_beside_others_are_theirs_side_by_side(seed, one_binary, other_bina
     np.testing.assert_array_equal(rows.to_scipy().toarray(), np.hstack(expected))
 
 
-def test_sequences_beside_others_keep_their_order():
-    one = CsrRows(np.array([0, 2, 3]), np.array([2, 0, 1], np.int32), None, 3)
-    rows = one.beside(CsrRows(np.array([0, 0, 3]), np.array([1, 0, 1], np.int32), None, 2))
-    assert rows.values is None
-    assert [row.tolist() for row in np.split(rows.indices, rows.indptr[1:-1])] == [[2, 0], [1, 4, 3, 4]]
-
-
 def test_rows_of_other_texts_are_not_put_beside():
     one = CsrRows(np.array([0, 1]), np.array([0], np.int32), None, 3)
     with pytest.raises(ValueError, match="got 1 and 0"):

@@ -53,11 +53,6 @@ def test_columns_below_words_are_words():
     assert featuriser.shape == {"width": 1 + 5 + len("acehnrst"), "words": 1 + 5}
 
 
-def test_no_word_is_an_error():
-    with pytest.raises(ValueError, match="min_df"):
-        SpeltWords().fit(["", " "])
-
-
 @pytest.fixture
 def vectors(tmp_path):
     (tmp_path / "mine.txt").write_text("dog 1 2\nsat 3 4\nhat 5 6\nfar 7 8\n")

@@ -1,12 +1,9 @@
 """Sequences of numbered words, characters and subwords."""
 
-import json
-
 import numpy as np
 import pytest
 
 from twicetold.conventions import UNKNOWN_TOKEN
-from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.features.subwords import Subwords
 from twicetold.features.tokens import Characters, Words
 
@@ -65,15 +62,6 @@ def test_characters_read_blanks_as_well():
     assert "".join(featuriser.vocabulary_[number - 1] for number in row) == "cat sat"
 
 
-@pytest.mark.parametrize("featuriser", [Words(), Characters(), Subwords()])
-def test_the_saved_state_is_plain_text(featuriser, tmp_path):
-    save_fitted(featuriser.fit(TEXTS), tmp_path)
-    assert len(json.loads((tmp_path / "featuriser.json").read_text())) == 1
-    again = load_fitted(type(featuriser)(), tmp_path)
-    assert again.shape == featuriser.shape
-    assert rows_of(again, TEXTS) == rows_of(featuriser, TEXTS)
-
-
 REPEATED = ["low lower lowest newer wider"] * 20
 
 
@@ -129,14 +117,6 @@ def test_counts_are_occurrences_in_train_and_none_for_unknown_words():
 def test_smooth_weights_are_a_over_a_plus_p_and_one_for_unknown_words():
     rows = Words(min_df=2, sif_a=0.5).fit(TEXTS).transform(["ran the bird"])
     assert rows.values.tolist() == pytest.approx([0.5 / (0.5 + 4 / 8), 0.5 / (0.5 + 2 / 8), 1])
-
-
-def test_counts_and_weights_survive_the_disk(tmp_path):
-    featuriser = Words(counted=True, sif_a=0.1).fit(TEXTS)
-    save_fitted(featuriser, tmp_path)
-    other = load_fitted(Words(counted=True, sif_a=0.1), tmp_path)
-    assert other.shape["counts"].tolist() == featuriser.shape["counts"].tolist()
-    assert other.transform(TEXTS).values.tolist() == featuriser.transform(TEXTS).values.tolist()
 
 
 def test_a_word_of_unknown_characters_is_unknown_altogether():

@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
-from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
 
@@ -47,13 +45,6 @@ def test_columns_of_the_views_lie_side_by_side(views):
 
 def test_it_asks_for_the_fields_of_its_views(views):
     assert views.fields == ("hostname", "publisher")
-
-
-def test_arrays_and_words_of_every_view_survive_the_disk(views, tmp_path):
-    before = dense(views.fit(COLUMNS).transform(COLUMNS))
-    save_fitted(views, tmp_path)
-    loaded = load_fitted(clone(views), tmp_path)
-    np.testing.assert_array_equal(before, dense(loaded.transform(COLUMNS)))
 
 
 def test_new_texts_may_come_without_the_other_fields(views):

@@ -64,17 +64,6 @@ def test_counts_are_those_of_train_and_none_for_unknown_words():
     assert featuriser.counts_.tolist() == [0, 2]
 
 
-def test_no_word_is_an_error():
-    with pytest.raises(ValueError, match="min_df"):
-        WordGrams().fit(["", " "])
-
-
-def test_columns_are_as_many_as_names():
-    featuriser = WordGrams().fit(TRAIN)
-    assert len(featuriser.get_feature_names_out()) == featuriser.shape["width"]
-    assert np.all(featuriser.transform(TRAIN).indices < featuriser.shape["width"])
-
-
 @pytest.fixture
 def vectors(tmp_path):
     (tmp_path / "mine.txt").write_text("dog 1 2\nsat 3 4\nhat 5 6\nfar 7 8\n")
@@ -96,11 +85,6 @@ def test_a_further_word_is_no_part_of_its_mean_and_stays_even_without_a_known_n_
     assert [name for name, _ in hat] == ["hat", "at#"]
     assert hat[1][1] == 1
     assert [name for name, _ in dog] == ["dog"]
-
-
-def test_further_words_come_from_a_file():
-    with pytest.raises(ValueError, match=r"further=3 words .* set vectors too, or 0"):
-        WordGrams(further=3).fit(TRAIN)
 
 
 def test_letters_beyond_sixteen_bits_are_one_letter_each():

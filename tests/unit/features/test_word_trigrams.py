@@ -69,8 +69,3 @@ def test_only_the_first_words_of_a_long_text_are_read():
 
 def test_it_has_the_word_hashing_card():
     assert WordTrigrams().fit(["good day"]).card_ == WordHashing().fit(["good day"]).card_
-
-
-def test_texts_without_words_are_refused():
-    with pytest.raises(ValueError, match="no word in the 1 train texts"):
-        WordTrigrams().fit(["?"])

@@ -1,4 +1,4 @@
-"""Matching functions and decompositions against the paper's formulas, word by word."""
+"""Matching functions against the papers' formulas, word by word."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ from torch.nn.functional import cosine_similarity
 
 from twicetold.layers.alignment import Facing
 from twicetold.layers.best_match import LEAST, FourMatchings, cosines, gathered, groups_of_pairs, match, weighted
-from twicetold.layers.decomposition import WAYS, decompose, require_way
 
 LEFT, RIGHT = [3, 1, 0, 9, 2, 0], [2, 8, 4, 9, 0, 0]
 SIZE = 5
@@ -83,49 +82,6 @@ def test_pairs_without_a_word_have_no_group(lengths):
     assert list(groups_of_pairs(values, facing)) == []
     gathered([], values, facing).sum().backward()
     assert values.grad.shape == (0, SIZE)
-
-
-def naive_parts(way, s, t):
-    """s⁺ of one word, as the paper writes it."""
-    match way:
-        case "rigid":
-            return s if torch.equal(s, t) else torch.zeros_like(s)
-        case "linear":
-            return cosine_similarity(s, t, dim=0) * s
-    return (s @ t) / (t @ t) * t
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_decomposition_is_the_published_formula_and_its_parts_add_up(way):
-    words, others = values_of(4), torch.randn(4, SIZE, dtype=torch.float64)
-    others[1] = words[1].detach()
-    similar, dissimilar = decompose(words, others, way=way)
-    torch.testing.assert_close(similar, torch.stack([naive_parts(way, s, t) for s, t in zip(words, others)]))
-    torch.testing.assert_close(similar + dissimilar, words)
-    torch.testing.assert_close(similar[1], words[1])
-
-
-def test_orthogonal_parts_are_parallel_to_the_match_and_perpendicular_to_it():
-    words, others = values_of(4), torch.randn(4, SIZE, dtype=torch.float64)
-    similar, dissimilar = decompose(words, others, way="orthogonal")
-    zero = torch.zeros(4, dtype=torch.float64)
-    torch.testing.assert_close((dissimilar * others).sum(1), zero)
-    torch.testing.assert_close(cosine_similarity(similar, others).abs(), zero + 1)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_word_without_a_match_is_dissimilar_as_a_whole(way):
-    words = values_of(4)
-    similar, dissimilar = decompose(words, torch.zeros_like(words), way=way)
-    assert not similar.any()
-    assert torch.equal(dissimilar, words)
-    dissimilar.sum().backward()
-    assert torch.isfinite(words.grad).all()
-
-
-def test_another_decomposition_is_an_error():
-    with pytest.raises(ValueError, match="rigid, linear, orthogonal; got 'ortogonal'"):
-        require_way("ortogonal")
 
 
 LEFT, RIGHT = [3, 1, 0, 9, 2, 0], [2, 8, 4, 9, 0, 0]

@@ -38,22 +38,12 @@ def test_decay_is_the_expected_value_of_masking(clean):
     np.testing.assert_allclose(0.7 * matrix, mean, atol=0.12)
 
 
-def test_salt_and_pepper_sets_the_drawn_columns_by_a_fair_coin(clean):
-    matrix, rows = clean
-    noisy = dense(corrupt(rows, "salt_and_pepper", 0.3))
-    assert set(np.unique(noisy)) == {0, 1}
-    touched = 1 - (1 - 1 / WIDTH) ** round(0.3 * WIDTH)  # with replacement
-    assert (noisy != matrix).mean() == pytest.approx(touched / 2, abs=0.01)
-    assert noisy[matrix == 1].mean() == pytest.approx(1 - touched / 2, abs=0.02)
-    assert noisy[matrix == 0].mean() == pytest.approx(touched / 2, abs=0.02)
-
-
 def test_level_zero_changes_nothing(clean):
     matrix, rows = clean
-    for kind in ("masking", "salt_and_pepper", "decay", "none"):
+    for kind in ("masking", "decay", "none"):
         np.testing.assert_array_equal(matrix, dense(corrupt(rows, kind, 0.0)))
 
 
 def test_an_unknown_corruption_is_refused(clean):
-    with pytest.raises(ValueError, match="must be masking, salt_and_pepper, decay or none, got 'dust'"):
+    with pytest.raises(ValueError, match="must be masking, decay or none, got 'dust'"):
         corrupt(clean[1], "dust", 0.3)

@@ -98,14 +98,6 @@ def test_the_head_is_a_linear_layer_on_the_perspectives_that_starts_as_their_mea
     assert torch.equal(scorer.score(Encoding(v), Encoding(u)), scorer.score(Encoding(u), Encoding(v)))
 
 
-def test_the_head_is_undecided_about_a_text_without_a_known_word():
-    scorer, known = head(), torch.tensor([[0.0], [1.0]])
-    u, v = (vectors(2).detach() * mask for mask in (known, known.flip(0)))
-    with torch.no_grad():
-        scorer.decide.bias.fill_(-2.0)
-    assert scorer.score(Encoding(u), Encoding(v)).tolist() == [0, 0]
-
-
 def test_documents_are_ranked_by_the_cosine_of_their_embeddings():
     scorer, (u, v) = head(), vectors(2, 6)
     queries, documents = scorer.search_vectors(Encoding(u))[0], scorer.search_vectors(Encoding(v))[1]

@@ -95,22 +95,32 @@ def test_a_long_text_costs_its_neighbours_no_padding():
     assert sum(computed) < 200 * 3 + 64 * 90
 
 
-@pytest.mark.parametrize("window", [1, 3, 5])
-def test_every_text_is_convolved_with_zeros_beyond_its_ends(window):
+@pytest.mark.parametrize(
+    ("window", "centred"), [(1, True), (3, True), (5, True), (1, False), (2, False), (3, False), (9, False)]
+)
+def test_every_text_is_convolved_with_zeros_beyond_its_ends(window, centred):
     torch.manual_seed(0)
-    layer, values = RaggedConvolution(5, 4, window=window), values_of(LENGTHS)
-    alone = nn.functional.conv1d
-    weight, bias = layer.convolution.weight, layer.convolution.bias
-    expected = [alone(t.T[None], weight, bias, padding=window // 2)[0].T for t in per_text(values, LENGTHS) if len(t)]
-    torch.testing.assert_close(layer(values, offsets_of(LENGTHS)), torch.cat(expected))
+    layer = RaggedConvolution(5, 4, window=window, centred=centred)
+    values = values_of(LENGTHS).detach().requires_grad_()
+    ends = (window // 2, window // 2) if centred else (0, window - 1)
+    texts = [text for text in per_text(values, LENGTHS) if len(text)]
+    expected = torch.cat([layer.convolution(nn.functional.pad(text.T[None], ends))[0].T for text in texts])
+    found = layer(values, offsets_of(LENGTHS))
+    torch.testing.assert_close(found, expected)
+    inputs = [values, *layer.parameters()]
+    actual, wanted = (torch.autograd.grad((x * x).sum(), inputs) for x in (found, expected))
+    torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_a_window_without_a_centre_is_an_error():
-    with pytest.raises(ValueError, match="odd number of them; got 4"):
-        RaggedConvolution(5, 4, window=4)
+@pytest.mark.parametrize(("window", "centred", "said"), [(4, True, "odd number of them; got 4"), (0, False, "got 0")])
+def test_a_window_without_a_token_or_a_centre_is_an_error(window, centred, said):
+    with pytest.raises(ValueError, match=said):
+        RaggedConvolution(5, 4, window=window, centred=centred)
 
 
-@pytest.mark.parametrize("layer", [RaggedLstm(5, 4), RaggedConvolution(5, 4, window=3)])
+@pytest.mark.parametrize(
+    "layer", [RaggedLstm(5, 4), RaggedConvolution(5, 4, window=3), RaggedConvolution(5, 4, window=3, centred=False)]
+)
 @pytest.mark.parametrize("lengths", [[], [0, 0]])
 def test_a_batch_without_a_token_still_back_propagates(layer, lengths):
     values = values_of(lengths)

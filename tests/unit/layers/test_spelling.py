@@ -4,7 +4,7 @@ import torch
 
 from twicetold.encoding import SparseRows
 from twicetold.layers.hashing import word_rows
-from twicetold.layers.spelling import Spelling, letters_of
+from twicetold.models.bimpm import Spelling, letters_of
 
 WORDS = [[1, 2, 3], [], [3, 2, 1], [1, 2, 3], [4], [1, 2], [0, 0], [0, 0, 0]]
 

@@ -12,7 +12,6 @@ from twicetold_lab.objectives.info_nce import InfoNce
 
 FAMILIES = {
     "dual_encoder": lambda: DualEncoder(width=30, words=8, hidden=8, embedding=6, dropout=0.0),
-    "dual_encoder-mean": lambda: DualEncoder(width=30, words=8, hidden=None, embedding=6, dropout=0.0),
     "ict": lambda: Ict(width=30, embedding=6),
 }
 
@@ -31,12 +30,6 @@ def rows(count, seed=0, length=5):
 
 def one_role(family, features, role):
     return getattr(family.train().encode(features).extra, role)[:, 0]
-
-
-def test_the_towers_begin_alike_and_so_a_text_is_nearest_to_itself(family):
-    queries, documents = (one_role(family, rows(12), role) for role in ("query", "document"))
-    torch.testing.assert_close(queries, documents)
-    assert ((queries @ documents.T).argmax(1) == torch.arange(12)).all()
 
 
 def test_the_score_is_the_mean_of_both_directions(family):
@@ -84,14 +77,7 @@ def test_dots_begin_soft_enough_for_a_softmax(family):
 
 
 def test_training_finds_each_query_its_document(family):
-    objective = InfoNce(
-        temperature=1.0,
-        similarity="dot",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    objective = InfoNce(temperature=1.0, similarity="dot")
     optimizer = torch.optim.Adam(family.parameters(), lr=0.02)
     left, right = rows(8), rows(8, seed=5)
     for _ in range(150):

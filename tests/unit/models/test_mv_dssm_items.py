@@ -9,7 +9,7 @@ from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.mv_dssm_items import MultiViewItems
-from twicetold_lab.objectives.in_turns import InTurns
+from twicetold_lab.objectives.combined import Alternating
 from twicetold_lab.objectives.info_nce import InfoNce
 
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
@@ -75,17 +75,11 @@ def test_the_tower_of_queries_begins_as_that_of_the_view_it_reads():
         assert torch.equal(parameter, model.items[0].get_parameter(name))
 
 
-def test_bounds_that_do_not_cover_the_columns_are_refused():
-    with pytest.raises(ValueError, match=r"from 0 to 9, .* got \[0, 8\]"):
-        MultiViewItems(width=9, bounds=[0, 8], hidden=[8], embedding=4, **TOWER)
-
-
 def test_each_step_of_a_round_trains_the_tower_of_one_view_and_that_of_queries(built):
     model, rows, views = built
     turned = views.transform({name: [*column[1:], column[0]] for name, column in COLUMNS.items()})
     others = turned.gather(np.arange(TEXTS))
-    settings = {"temperature": 0.1, "similarity": "cosine", "negatives": None, "symmetric": False}
-    objective = InTurns(each=InfoNce(**settings, several_positives=False, length_penalty=0.0))
+    objective = Alternating(each=InfoNce(temperature=0.1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(6):
         before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}

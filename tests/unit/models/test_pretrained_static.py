@@ -35,7 +35,7 @@ def trained_with(optimizer, encoder, steps=20):
         torch.nn.functional.cosine_similarity(left, right).sum().backward()
         optimizer.step()
     if isinstance(optimizer, AdamByRows):
-        optimizer.let_go()
+        optimizer.release()
     return encoder.eval()
 
 

@@ -68,28 +68,12 @@ def test_otherwise_it_is_the_mean_of_both_directions(model_of, rows):
     torch.testing.assert_close(score, model.score(model.encode(right), model.encode(left)))
 
 
-@pytest.mark.parametrize("directed", [True, False])
-def test_search_vectors_give_the_scores_and_an_empty_text_scores_0(model_of, rows, directed):
-    model = shaken(model_of(directed, rows(0).width)).eval()
-    left, right = model.encode(rows(0, 1, 8)), model.encode(rows(4, 8, 5))
-    queries, documents = model.search_vectors(left)[0], model.search_vectors(right)[1]
-    torch.testing.assert_close((queries * documents).sum(1), model.score(left, right))
-    assert model.score(left, right)[1:].tolist() == [0, 0]
-
-
 def test_two_towers_learn_what_one_cannot_where_a_word_means_something_else_in_a_query(model_of):
     """The query `a` asks for the document `b`, and `b` for `a`; `a` is no answer to `a`."""
     model = shaken(model_of(True, 3))  # of towers that are alike, each would meet the other half-way and stay there
     columns = SparseRows(torch.arange(2) + 1, torch.arange(3), None, 3)
     swapped = SparseRows(torch.arange(2, 0, -1), torch.arange(3), None, 3)
-    objective = InfoNce(
-        temperature=0.2,
-        similarity="cosine",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    objective = InfoNce(temperature=0.2)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for _ in range(100):
         optimizer.zero_grad()

@@ -85,20 +85,6 @@ def test_gradients_are_those_of_the_formula():
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_score_is_the_same_either_way_round():
-    encoder = encoder_of()
-    torch.testing.assert_close(score(encoder, LEFT, RIGHT), score(encoder, RIGHT, LEFT))
-
-
-def test_word_order_matters():
-    one, other = score(encoder_of(), [[1, 2, 3, 4]] * 2, [[5, 6, 7], [7, 5, 6]])
-    assert abs(one - other) > 1e-3
-
-
-def test_a_text_without_a_known_word_is_undecided():
-    assert score(encoder_of(), LEFT, RIGHT)[[3, 4, 5]].tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize("sides", [([], []), ([[]], [[]])])
 def test_a_batch_without_a_word_still_back_propagates(sides):
     encoder = encoder_of().train()

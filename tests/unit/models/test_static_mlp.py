@@ -32,12 +32,6 @@ def test_the_network_sees_difference_and_product_of_both_kinds_of_dimensions_at_
     torch.testing.assert_close(model.score(left, right), model.score(right, left))
 
 
-def test_a_pair_with_an_unknown_text_is_undecided(model):
-    unknown = model.encode(SparseRows(torch.empty(0, dtype=torch.int64), torch.tensor([0, 0]), None, 5))
-    known = model.encode(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 5))
-    assert model.score(known, unknown).tolist() == [0]
-
-
 def test_the_cosine_and_what_ranks_documents_leave_the_networks_own_dimensions_out(model):
     encoding = model.encode(ROWS)
     queries, documents = model.search_vectors(encoding)

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
 
-from twicetold.layers.linear_map import LinearMap
+from twicetold.layers.two_tower import LinearMap
 from twicetold.models.protocol import Encoder
 from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.objectives.triplet import Triplet
@@ -80,14 +80,14 @@ class Film(Solver):
         Raises:
             TypeError: unless the encoder is a linear map and `hinge_of` accepts the objective.
         """
-        weight, hinge = linear(encoder).weight, hinge_of(objective)
+        weight, (margin, similarity) = linear(encoder).weight, hinge_of(objective)
         texts, (anchor, positive, negative) = triplets_of(data)
         rows = data.rows.to_scipy()
         directions, sigma = truncated_svd(rows[data.texts], rank=self.rank, rounds=self.svd_rounds, seed=seed)
         inverse = directions * sigma**-self.whitening
         coordinates = rows[texts] @ inverse
-        triplets = RowTriplets(anchor=anchor, positive=positive, negative=negative, similarity=hinge.similarity)
-        return FilmSteps(self, triplets, coordinates, inverse, margin=hinge.margin, columns=weight.shape[1], seed=seed)
+        triplets = RowTriplets(anchor=anchor, positive=positive, negative=negative, similarity=similarity)
+        return FilmSteps(self, triplets, coordinates, inverse, margin=margin, columns=weight.shape[1], seed=seed)
 
 
 class FilmSteps(Steps):
@@ -246,31 +246,23 @@ def linear(encoder: Encoder) -> LinearMap:
     return encoder
 
 
-@dataclass(frozen=True)
-class Hinge:
-    """Settings of the loss for a solver."""
-
-    margin: float
-    similarity: Similarity
-
-
-def hinge_of(objective: Objective) -> Hinge:
+def hinge_of(objective: Objective) -> tuple[float, Similarity]:
     """Margin and similarity of the objective, which must be the triplet hinge that FILM minimises.
 
     Raises:
         TypeError: if not.
     """
     if (
-        not isinstance(objective, Triplet)
-        or objective.margin is None
-        or objective.similarity == "euclidean"
-        or objective.negatives != "given"
+        isinstance(objective, Triplet)
+        and objective.margin is not None
+        and objective.similarity != "euclidean"
+        and objective.negatives == "given"
     ):
-        raise TypeError(
-            "this optimizer minimises the hinge of dots or cosines over mined triplets (objective=triplet_film), not "
-            f"this {type(objective).__name__}: choose another optimizer, or that objective"
-        )
-    return Hinge(objective.margin, objective.similarity)
+        return objective.margin, objective.similarity
+    raise TypeError(
+        "this optimizer minimises the hinge of dots or cosines over mined triplets (objective=triplet_film), not "
+        f"this {type(objective).__name__}: choose another optimizer, or that objective"
+    )
 
 
 def triplets_of(data: TrainingData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

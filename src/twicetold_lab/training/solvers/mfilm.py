@@ -53,10 +53,10 @@ class MiniBatchFilm(Solver):
             TypeError: unless the encoder is a linear map and `hinge_of` accepts the objective.
         """
         linear(encoder)
-        hinge = hinge_of(objective)
+        margin, similarity = hinge_of(objective)
         texts, sides = triplets_of(data)
         rows = data.rows.to_scipy()[texts]
-        return MiniBatchSteps(self, rows, sides, margin=hinge.margin, similarity=hinge.similarity)
+        return MiniBatchSteps(self, rows, sides, margin=margin, similarity=similarity)
 
 
 class MiniBatchSteps(Steps):
@@ -143,5 +143,5 @@ def _decompose(rows: sp.csr_matrix) -> tuple[NDArray[np.float64], NDArray[np.flo
     """V (n, r) and Σ (r,) of a batch, by the eigenvalues of its (n, n) Gram matrix."""
     values, vectors = np.linalg.eigh((rows @ rows.T).toarray().astype(np.float64))
     sigma = np.sqrt(np.maximum(values, 0))
-    kept = sigma > SMALLEST * sigma[-1]
-    return vectors[:, kept], sigma[kept]
+    large = sigma > SMALLEST * sigma[-1]
+    return vectors[:, large], sigma[large]

@@ -41,9 +41,9 @@ def truncated_svd(
     basis = np.linalg.qr(basis)[0]
     values, vectors = np.linalg.eigh((basis.T @ _gram_times(matrix, basis)).astype(np.float64))
     sigma = np.sqrt(np.maximum(values[::-1][:rank], 0))
-    kept = sigma > SMALLEST * sigma[0]
-    directions = basis @ vectors[:, ::-1][:, :rank][:, kept].astype(np.float32)
-    return directions, sigma[kept].astype(np.float32)
+    large = sigma > SMALLEST * sigma[0]
+    directions = basis @ vectors[:, ::-1][:, :rank][:, large].astype(np.float32)
+    return directions, sigma[large].astype(np.float32)
 
 
 def _gram_times(matrix: sp.csr_matrix, right: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -67,24 +67,26 @@ class RowTriplets:
             margin: m.
         """
         inverse = np.ones(len(embedding)) if self.similarity == "dot" else _inverse_length(embedding)
-        near = _row_dots(embedding, inverse, self.anchor, self.positive)
-        far = _row_dots(embedding, inverse, self.anchor, self.negative)
-        excess = self.share * np.bincount(self.owner, far - near, len(self.share)) + margin  # z_i + m
+        to_positive = _row_dots(embedding, inverse, self.anchor, self.positive)
+        to_negative = _row_dots(embedding, inverse, self.anchor, self.negative)
+        excess = self.share * np.bincount(self.owner, to_negative - to_positive, len(self.share)) + margin  # z_i + m
         weight = (self.share * (excess > 0))[self.owner]
         within = np.flatnonzero(weight)
-        matrix = self._weighted(within, weight[within], near[within], far[within], inverse)
+        matrix = self._weighted(within, weight[within], to_positive[within], to_negative[within], inverse)
         pulled = _quadratic(coordinates, matrix)
         return Pull((pulled + pulled.T) / 2, float(np.maximum(excess, 0).sum()), int((excess > 0).sum()))
 
-    def _weighted(self, chosen: Indices, weight: Floats, near: Floats, far: Floats, inverse: Floats) -> sp.csr_matrix:
+    def _weighted(
+        self, chosen: Indices, weight: Floats, to_positive: Floats, to_negative: Floats, inverse: Floats
+    ) -> sp.csr_matrix:
         """(n, n) the transpose of C T Λ, and for cosines with lengths and diagonal."""
         i, j, k = self.anchor[chosen], self.positive[chosen], self.negative[chosen]
         rows, columns = [i, i], [j, k]
         values = [weight * inverse[i] * inverse[j], -weight * inverse[i] * inverse[k]]
         if self.similarity == "cosine":
             rows, columns = [*rows, i, j, k], [*columns, i, j, k]
-            values += [weight * (far - near) / 2 * inverse[i] ** 2]
-            values += [-weight * near / 2 * inverse[j] ** 2, weight * far / 2 * inverse[k] ** 2]
+            values += [weight * (to_negative - to_positive) / 2 * inverse[i] ** 2]
+            values += [-weight * to_positive / 2 * inverse[j] ** 2, weight * to_negative / 2 * inverse[k] ** 2]
         size = len(inverse)
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         return sp.coo_matrix(entries, shape=(size, size)).tocsr()

@@ -13,8 +13,8 @@ from twicetold_lab.augmentation.alterations import Alterations
 from twicetold_lab.augmentation.augment import Agreement, Augmentation, altered_copies
 from twicetold_lab.examples.batches import EpochBatches, ExampleIndex
 from twicetold_lab.examples.labelled import LabelledPairs, LabelledTexts
+from twicetold_lab.objectives.combined import WeightedSum
 from twicetold_lab.objectives.pair_bce import PairBce
-from twicetold_lab.objectives.weighted_sum import WeightedSum
 from twicetold_lab.scoring.cache import fields_like
 
 SETTINGS = {"swap": 0.0, "typo": 0.0, "synonym": 0.0, "vectors": None, "nearest": 1, "least_cosine": 0.0}
@@ -215,7 +215,7 @@ def test_where_nobody_takes_part_the_loss_is_zero_and_back_propagates(rows):
 def test_beside_another_objective_it_counts_by_its_weight():
     text, copy = sides()
     batch = EncodedBatch(Encoding(text), Encoding(text), label=torch.ones(6), score=torch.zeros(6), copy=Encoding(copy))
-    parts = {"own": PairBce(pos_weight=None), "consistency": Agreement()}
+    parts = {"own": PairBce(), "consistency": Agreement()}
     losses = WeightedSum(parts=parts, weights={"own": 1, "consistency": 0.3})(batch)
     assert losses["loss"].item() == pytest.approx(losses["own"].item() + 0.3 * losses["consistency"].item(), rel=1e-6)
 

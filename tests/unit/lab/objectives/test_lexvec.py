@@ -73,14 +73,6 @@ def test_products_that_are_the_associations_have_no_loss():
     assert loss_of(words).item() == pytest.approx(0)
 
 
-@pytest.mark.parametrize("texts", [[], [[]], [[4]], [[0, 0]]])
-def test_a_batch_without_neighbours_gives_a_zero_that_still_back_propagates(texts):
-    words, *tables = words_of(texts)
-    loss = loss_of(words)
-    assert loss.item() == 0
-    assert all(not grad.any() for grad in torch.autograd.grad(loss, tables, materialize_grads=True, allow_unused=True))
-
-
 def test_words_without_associations_are_an_error():
     words, *_ = words_of(TEXTS)
     plain = WordsInContext(words.vector, words.number, words.offsets, words.contexts, words.counts)

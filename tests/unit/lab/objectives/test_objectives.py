@@ -8,24 +8,22 @@ from torch import Tensor
 
 from twicetold.encoding import EncodedBatch, Encoding, Reconstruction, SparseRows
 from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
+from twicetold_lab.objectives.combined import Alternating, WeightedSum
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
 from twicetold_lab.objectives.graded_clicks import GradedClicks
-from twicetold_lab.objectives.in_turns import InTurns
 from twicetold_lab.objectives.info_nce import InfoNce
 from twicetold_lab.objectives.pair_bce import PairBce
 from twicetold_lab.objectives.protocol import Objective
-from twicetold_lab.objectives.similarity_mse import SimilarityMse
+from twicetold_lab.objectives.similarities import SimilarityMse
 from twicetold_lab.objectives.triplet import Triplet
 from twicetold_lab.objectives.two_levels import TwoLevels
-from twicetold_lab.objectives.weighted_sum import WeightedSum
 
 WIDTH = 20
 
 
 def nce(**changes):
-    settings = {"temperature": 0.1, "similarity": "cosine", "negatives": None, "symmetric": False}
-    return InfoNce(**{**settings, "several_positives": False, "length_penalty": 0.0, **changes})
+    return InfoNce(**{"temperature": 0.1, **changes})
 
 
 @dataclass(frozen=True)
@@ -42,14 +40,14 @@ OBJECTIVES = {
         DenoisingTriplet(alpha=3, negatives=negatives, reconstruction=loss), zero_when_satisfied="triplet"
     )
     for negatives in ("all", "batch_hard", "given")
-    for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
+    for loss in ("cross_entropy", "mean_squared")
 }
 OBJECTIVES["graded_clicks"] = Case(GradedClicks(temperature=0.1, power=1, order=True), zero_when_satisfied=None)
-OBJECTIVES["in_turns"] = Case(InTurns(each=nce()), zero_when_satisfied=None)
-OBJECTIVES["pair_bce"] = Case(PairBce(pos_weight=2), zero_when_satisfied=None)
+OBJECTIVES["alternating"] = Case(Alternating(each=nce()), zero_when_satisfied=None)
+OBJECTIVES["pair_bce"] = Case(PairBce(), zero_when_satisfied=None)
 OBJECTIVES["weighted_sum"] = Case(
     WeightedSum(
-        parts={"pairs": PairBce(pos_weight=None), "search": nce(temperature=0.2)},
+        parts={"pairs": PairBce(), "search": nce(temperature=0.2)},
         weights={"pairs": 1, "search": 0.2},
     ),
     zero_when_satisfied=None,
@@ -71,21 +69,15 @@ OBJECTIVES |= {
     )
     for similarity in ("dot", "cosine", "euclidean")
     for activation in ("hinge", "softplus")
-    for negatives in ("all", "hard", "semi_hard", "batch_hard", "given")
+    for negatives in ("all", "semi_hard", "batch_hard", "given")
 }
 OBJECTIVES |= {
     "info_nce": Case(nce(temperature=0.05, symmetric=True), zero_when_satisfied=None),
-    "info_nce-several-dot": Case(
-        nce(similarity="dot", symmetric=True, several_positives=True), zero_when_satisfied=None
-    ),
     "info_nce-length_penalty": Case(
         nce(similarity="dot", temperature=1.0, length_penalty=0.002), zero_when_satisfied=None
     ),
 }
-OBJECTIVES |= {
-    f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
-    for negatives in ("given", "in_batch")
-}
+OBJECTIVES["contrastive"] = Case(Contrastive(margin=1.0), zero_when_satisfied=None)
 OBJECTIVES["similarity_mse"] = Case(SimilarityMse(), zero_when_satisfied=None)
 OBJECTIVES["two_levels"] = Case(TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], scale=10), zero_when_satisfied=None)
 

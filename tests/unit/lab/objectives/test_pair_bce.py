@@ -2,12 +2,11 @@ import math
 
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from twicetold.encoding import EncodedBatch, Encoding
+from twicetold_lab.objectives.combined import WeightedSum
 from twicetold_lab.objectives.info_nce import InfoNce
 from twicetold_lab.objectives.pair_bce import PairBce
-from twicetold_lab.objectives.weighted_sum import WeightedSum
 
 SIDE = Encoding(torch.randn(5, 3, generator=torch.Generator().manual_seed(0)))
 LABEL = torch.tensor([1.0, 0, 0, 1, 0])
@@ -20,40 +19,27 @@ def batch(**changes):
 
 def test_it_is_the_mean_cross_entropy_of_the_scores():
     expected = sum(math.log1p(math.exp(-s if y else s)) for s, y in zip(SCORE.tolist(), LABEL.tolist())) / 5
-    assert PairBce(pos_weight=None)(batch())["loss"].item() == pytest.approx(expected)
+    assert PairBce()(batch())["loss"].item() == pytest.approx(expected)
 
 
 def test_a_label_between_is_the_probability_to_be_learnt():
     p = torch.tensor([0.1, 0.9, 0.5, 0.3, 0.7])
     q = torch.sigmoid(SCORE)
     expected = -(p * q.log() + (1 - p) * (1 - q).log()).mean()
-    loss = PairBce(pos_weight=None)(batch(label=p))["loss"]
+    loss = PairBce()(batch(label=p))["loss"]
     torch.testing.assert_close(loss, expected)
-
-
-def test_pos_weight_counts_duplicates_as_often():
-    again = torch.tensor([0, 0, 0, 1, 2, 3, 3, 3, 4])
-    expected = binary_cross_entropy_with_logits(SCORE[again], LABEL[again])
-    assert PairBce(pos_weight=3)(batch())["loss"].item() == pytest.approx(expected.item())
 
 
 @pytest.mark.parametrize("missing", ["score", "label"])
 def test_a_batch_without_scores_or_labels_names_the_examples_that_have_them(missing):
     with pytest.raises(ValueError, match="choose examples=labelled_pairs"):
-        PairBce(pos_weight=None)(batch(**{missing: None}))
+        PairBce()(batch(**{missing: None}))
 
 
 def test_a_weighted_sum_is_the_sum_of_its_parts():
     parts = {
-        "pairs": PairBce(pos_weight=None),
-        "search": InfoNce(
-            temperature=0.2,
-            similarity="cosine",
-            negatives=None,
-            symmetric=True,
-            several_positives=False,
-            length_penalty=0.0,
-        ),
+        "pairs": PairBce(),
+        "search": InfoNce(temperature=0.2, symmetric=True),
     }
     losses = WeightedSum(parts=parts, weights={"pairs": 2, "search": 0.5})(batch())
     assert losses["loss"].item() == pytest.approx(2 * losses["pairs"].item() + 0.5 * losses["search"].item())
@@ -63,37 +49,30 @@ def test_a_weighted_sum_is_the_sum_of_its_parts():
 
 
 def test_a_weighted_sum_needs_scores_if_a_part_does():
-    search = InfoNce(
-        temperature=0.2,
-        similarity="cosine",
-        negatives=None,
-        symmetric=True,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    search = InfoNce(temperature=0.2, symmetric=True)
     assert not WeightedSum(parts={"search": search}, weights={"search": 1}).needs_score
-    both = {"search": search, "pairs": PairBce(pos_weight=None)}
+    both = {"search": search, "pairs": PairBce()}
     assert WeightedSum(parts=both, weights={"search": 1, "pairs": 1}).needs_score
 
 
 def test_a_part_without_a_weight_is_refused():
     with pytest.raises(ValueError, match=r"each of \['pairs'\], got \['pears'\]"):
-        WeightedSum(parts={"pairs": PairBce(pos_weight=None)}, weights={"pears": 1})
+        WeightedSum(parts={"pairs": PairBce()}, weights={"pears": 1})
 
 
 def test_a_cosine_is_scaled_and_shifted_by_what_the_objective_learns():
-    objective = PairBce(pos_weight=None, scale=4.0, threshold=0.5)
+    objective = PairBce(scale=4.0, threshold=0.5)
     loss = objective(batch())["loss"]
-    assert loss.item() == pytest.approx(PairBce(pos_weight=None)(batch(score=4 * (SCORE - 0.5)))["loss"].item())
+    assert loss.item() == pytest.approx(PairBce()(batch(score=4 * (SCORE - 0.5)))["loss"].item())
     loss.backward()
     assert {name for name, p in objective.named_parameters() if p.grad.abs() > 0} == {"log_scale", "threshold"}
 
 
 def test_a_learnt_scale_can_be_sure_of_a_cosine_where_the_bare_cosine_cannot():
     sure = torch.where(LABEL == 1, 1.0, -1.0)
-    bare = PairBce(pos_weight=None)(batch(score=sure))["loss"].item()
+    bare = PairBce()(batch(score=sure))["loss"].item()
     assert bare == pytest.approx(math.log1p(math.exp(-1)))
-    objective = PairBce(pos_weight=None, scale=1.0)
+    objective = PairBce(scale=1.0)
     optimizer = torch.optim.Adam(objective.parameters(), lr=0.1)
     for _ in range(60):
         optimizer.zero_grad()
@@ -103,10 +82,10 @@ def test_a_learnt_scale_can_be_sure_of_a_cosine_where_the_bare_cosine_cannot():
 
 
 def test_what_a_part_of_a_weighted_sum_learns_is_among_its_parameters():
-    parts = {"pairs": PairBce(pos_weight=None, scale=4.0)}
+    parts = {"pairs": PairBce(scale=4.0)}
     assert len(list(WeightedSum(parts=parts, weights={"pairs": 1}).parameters())) == 2
 
 
 def test_a_scale_that_turns_the_order_around_is_refused():
     with pytest.raises(ValueError, match="above 0, or null for a logit; got -1"):
-        PairBce(pos_weight=None, scale=-1)
+        PairBce(scale=-1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize, softplus
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.triplet import Triplet
 
 
@@ -15,14 +15,6 @@ def hinge_of(margin):
 
 def batch(*sides):
     return EncodedBatch(*(Encoding(side) for side in sides))
-
-
-def test_it_is_the_mean_over_triplets_of_equation_3():
-    torch.manual_seed(0)
-    sides = [torch.randn(7, 5, dtype=torch.float64) for _ in range(3)]
-    anchor, positive, negative = ([row / row.norm() for row in side] for side in sides)
-    hinges = [max(0.0, float(a @ n) + 0.4 - float(a @ p)) for a, p, n in zip(anchor, positive, negative)]
-    assert hinge_of(0.4)(batch(*sides))["loss"].item() == pytest.approx(sum(hinges) / 7, abs=1e-12)
 
 
 def test_it_is_pytorch_metric_learnings_triplet_margin_loss_on_cosines():
@@ -39,70 +31,6 @@ def test_it_is_pytorch_metric_learnings_triplet_margin_loss_on_cosines():
     torch.testing.assert_close(hinge_of(0.3)(batch(*sides))["loss"], expected, atol=1e-5, rtol=0)
 
 
-def test_a_triplet_beyond_the_margin_is_free_and_passes_no_gradient():
-    anchor = torch.tensor([[1.0, 0.0]], requires_grad=True)
-    losses = hinge_of(0.5)(batch(anchor, torch.tensor([[1.0, 0.1]]), torch.tensor([[-1.0, 0.1]])))
-    losses["loss"].backward()
-    assert losses["loss"] == losses["active"] == 0
-    assert not anchor.grad.any()
-
-
-def test_coincident_and_zero_texts_have_finite_gradients():
-    anchor = torch.tensor([[1.0, 0.0], [0.0, 0.0]], requires_grad=True)
-    hinge_of(0.5)(batch(anchor, anchor, anchor))["loss"].backward()
-    assert anchor.grad.isfinite().all()
-
-
-def test_an_empty_batch_gives_a_zero_that_back_propagates():
-    empty = torch.zeros(0, 3, requires_grad=True)
-    loss = hinge_of(0.5)(batch(empty, empty, empty))["loss"]
-    loss.backward()
-    assert loss == 0
-
-
-def test_the_order_of_the_batch_does_not_matter():
-    torch.manual_seed(0)
-    sides = [torch.randn(6, 3) for _ in range(3)]
-    turned = [side.flip(0) for side in sides]
-    objective = hinge_of(0.3)
-    torch.testing.assert_close(objective(batch(*sides))["loss"], objective(batch(*turned))["loss"])
-
-
-@pytest.mark.parametrize("similarity", ["cosine", "dot"])
-def test_positive_pairs_meet_every_negative_of_their_batch(similarity):
-    torch.manual_seed(0)
-    anchor, positive = (torch.randn(6, 4, dtype=torch.float64) for _ in range(2))
-    label, group = torch.tensor([1.0, 1, 0, 1, 1, 0]), torch.tensor([0, 0, 1, 2, 3, 4])
-    pairs = EncodedBatch(Encoding(anchor), Encoding(positive), label=label, group=group, positive_group=group)
-    objective = Triplet(similarity=similarity, activation="hinge", margin=0.4, negatives="all", average="all")
-    found = objective(pairs)
-    margin = 0.4 * float(anchor.square().sum(1).mean()) if similarity == "dot" else 0.4
-    if similarity == "cosine":
-        anchor, positive = (side / side.norm(dim=1, keepdim=True) for side in (anchor, positive))
-    score = anchor @ positive.T
-    positives = [(i, p) for i in range(6) for p in range(6) if (label[i] if i == p else group[i] == group[p])]
-    hinges = [
-        max(0.0, float(score[i, j] + margin - score[i, p]))
-        for i, p in positives
-        for j in range(6)
-        if (group[i] != group[j] if i != j else not label[i])
-    ]
-    assert len(positives) == 6  # four pairs, and two across the rows of one cluster
-    assert found["loss"].item() == pytest.approx(sum(hinges) / len(hinges), abs=1e-9)
-    assert found["active"].item() == pytest.approx(sum(h > 0 for h in hinges) / len(hinges))
-
-
-def test_texts_alone_are_refused():
-    with pytest.raises(ValueError, match=r"choose examples=triplets, or objective\.negatives=all"):
-        hinge_of(0.3)(batch(torch.ones(2, 2)))
-
-
-def test_sparse_embeddings_are_refused():
-    rows = SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3)
-    with pytest.raises(TypeError, match="dense embeddings"):
-        hinge_of(0.3)(batch(rows, rows, rows))
-
-
 SIMILARITIES = {
     "dot": lambda a, b: a @ b.T,
     "cosine": lambda a, b: normalize(a, dim=1) @ normalize(b, dim=1).T,
@@ -112,7 +40,7 @@ SIMILARITIES = {
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("activation", ["hinge", "softplus"])
-@pytest.mark.parametrize("negatives", ["given", "all", "hard", "semi_hard", "batch_hard"])
+@pytest.mark.parametrize("negatives", ["given", "all", "semi_hard", "batch_hard"])
 @pytest.mark.parametrize("average", ["all", "nonzero"])
 def test_every_combination_is_its_naive_loop(similarity, activation, negatives, average):
     generator = torch.Generator().manual_seed(3)

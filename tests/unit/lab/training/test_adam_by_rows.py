@@ -106,7 +106,7 @@ def test_resuming_is_going_on() -> None:
 
 
 def test_reading_without_a_gradient_catches_up_as_well() -> None:
-    """As gradient caching does, and a row may be read at one step and have its gradient many steps later."""
+    """A row may be read at one step and have its gradient many steps later."""
     theirs, ours = Sums(), Sums()
     adam, by_rows = torch.optim.Adam(theirs.parameters()), AdamByRows(ours.parameters())
     for number in range(30):
@@ -138,12 +138,12 @@ def test_a_dense_gradient_may_come_in_between() -> None:
     assert largest_difference(ours, theirs) < 1e-6
 
 
-def test_let_go_the_table_is_where_adam_has_it_and_an_ordinary_one() -> None:
+def test_release_the_table_is_where_adam_has_it_and_an_ordinary_one() -> None:
     theirs, ours = Sums(), Sums()
     adam, by_rows = torch.optim.Adam(theirs.parameters()), AdamByRows(ours.parameters())
     for optimizer, model in ((adam, theirs), (by_rows, ours)):
         train(optimizer, model, batches(weighted=False)[:50], clip=None)
-    by_rows.let_go()
+    by_rows.release()
     assert largest_difference(ours, theirs) < 5e-5
     ours(row(3), row(5)).backward()
     assert ours.table.grad is not None

@@ -19,8 +19,7 @@ HIGHEST = 0.01
 
 
 def schedule_of(**settings):
-    plain = {"epochs": 4, "batch_size": 5, "patience": None, "gradient_clip": None, "precision": "32-true"}
-    return Schedule(**{**plain, **settings})
+    return Schedule(**{"epochs": 4, "batch_size": 5, **settings})
 
 
 def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_steps():
@@ -41,7 +40,6 @@ def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_
         ("batch_size", None, "a whole number from 1 on; got None"),
         ("patience", 1.5, "a whole number from 0 on or null; got 1.5"),
         ("warmup_steps", "all", "a whole number from 0 on or null; got 'all'"),
-        ("micro_batch", 0, "a whole number from 1 on or null; got 0"),
         ("gradient_clip", 0, "a number above 0, or null; got 0"),
         ("precision", "16", "32-true, bf16-mixed or auto; got '16'"),
     ],
@@ -106,6 +104,7 @@ def train(corpus, folder, *, rates, cut=None, **settings):
         make_optimizer=partial(make, lr=HIGHEST, momentum=0.9),
         validate=lambda encoder: ("auroc", float(len(rates))),
         seed=3,
+        schedule=schedule_of(**settings),
     )
 
     def on_epoch(metrics, epoch):
@@ -115,7 +114,6 @@ def train(corpus, folder, *, rates, cut=None, **settings):
     fit(
         learner,
         train_loader(index, rows, EpochBatches(index, batch_size=5, seed=3), workers=0),
-        schedule=schedule_of(**settings),
         runtime=Runtime("cpu", workers=0, progress=False),
         checkpoints=folder,
         on_epoch=on_epoch,

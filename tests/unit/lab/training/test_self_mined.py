@@ -33,18 +33,11 @@ RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
 
 
 def mined_of(**changes):
-    return SelfMined(**{"group": None, "per_anchor": 2, "depth": 5, "skip": 0, "every": 1, **changes})
+    return SelfMined(**{"group": None, "per_anchor": 2, "depth": 5, "skip": 0, **changes})
 
 
 def info_nce():
-    return InfoNce(
-        temperature=0.1,
-        similarity="cosine",
-        negatives=None,
-        symmetric=False,
-        several_positives=False,
-        length_penalty=0.0,
-    )
+    return InfoNce(temperature=0.1)
 
 
 class Vectors:
@@ -57,9 +50,9 @@ class Vectors:
         return self.of[0, texts], self.of[1, texts]
 
 
-def begun(corpus, index, settings, vectors, folder=Path(), seed=0):
+def begun(corpus, index, settings, vectors, seed=0):
     data = GatheredExamples(index, None)
-    return data, settings.renewing(data, corpus, vectors, seed=seed, folder=folder)
+    return data, settings.renewing(data, corpus, vectors, seed=seed)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -140,7 +133,7 @@ def test_a_batch_has_the_negatives_of_its_rows_one_round_after_the_other(news):
     index = GroupPairs("story", 1, 0).index(news, Path())
     rows = BagOfWords().fit(news.texts_of("train")).transform(news.texts.to_pylist())
     gathered = GatheredExamples(index, rows)
-    mined_of(group="story").renewing(gathered, news, Vectors(len(news), 1), seed=0, folder=Path())(0)
+    mined_of(group="story").renewing(gathered, news, Vectors(len(news), 1), seed=0)(0)
     chosen = np.array([3, 0, 2])
     batch, negative = gathered.__getitems__(chosen), gathered.examples.negative
     expected = rows.gather(np.concatenate([negative[chosen, 0], negative[chosen, 1]]))
@@ -150,7 +143,6 @@ def test_a_batch_has_the_negatives_of_its_rows_one_round_after_the_other(news):
 
 
 FAMILIES = {
-    "one tower no dropout": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.0),
     "one tower": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.3),
     "two towers": lambda width: Dssm(
         width=width,
@@ -165,7 +157,7 @@ FAMILIES = {
 }
 
 
-def train(corpus, folder, family, *, every=1, micro_batch=None, workers=0, on_epoch=lambda metrics, epoch: None):
+def train(corpus, folder, family, *, workers=0, on_epoch=lambda metrics, epoch: None):
     rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
     torch.manual_seed(0)
     encoder = FAMILIES[family](rows.width)
@@ -173,18 +165,17 @@ def train(corpus, folder, family, *, every=1, micro_batch=None, workers=0, on_ep
     batches = EpochBatches(index, batch_size=5, seed=3)
     loader = train_loader(index, rows, batches, workers=workers)
     vectors = partial(search_matrices, encoder, rows)
-    negatives = mined_of(group="cluster", every=every)
-    batches.renew = negatives.renewing(loader.dataset, corpus, vectors, seed=3, folder=folder)
-    schedule = Schedule(epochs=4, batch_size=5, patience=None, gradient_clip=1.0, precision="32-true")
+    negatives = mined_of(group="cluster")
+    batches.renew = negatives.renewing(loader.dataset, corpus, vectors, seed=3)
     learner = Learner(
         encoder,
         info_nce(),
         make_optimizer=partial(torch.optim.Adam, lr=0.03),
         validate=lambda encoder: ("auroc", float(next(iter(encoder.parameters())).detach().std())),
         seed=3,
-        micro_batch=micro_batch,
+        schedule=Schedule(epochs=4, batch_size=5, gradient_clip=1.0),
     )
-    fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
+    fit(learner, loader, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
     return {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
 
 
@@ -192,42 +183,18 @@ class Cut(Exception):
     """Stands for a kill: nothing after it runs."""
 
 
-@pytest.mark.parametrize(
-    ("family", "every", "cut", "workers"),
-    [
-        ("one tower", 1, 0, 0),
-        ("two towers", 1, 2, 0),
-        ("one tower", 3, 1, 0),
-        ("two towers", 2, 1, 0),
-        ("one tower", 1, 1, 1),
-    ],
-)
-def test_a_training_that_was_cut_has_the_negatives_of_one_that_was_not(
-    questions, tmp_path, family, every, cut, workers
-):
-    expected = train(questions, tmp_path / "whole", family, every=every)
+@pytest.mark.parametrize(("family", "cut", "workers"), [("one tower", 0, 0), ("two towers", 2, 0), ("one tower", 1, 1)])
+def test_a_training_that_was_cut_has_the_negatives_of_one_that_was_not(questions, tmp_path, family, cut, workers):
+    expected = train(questions, tmp_path / "whole", family)
 
     def stop(metrics, epoch):
         if epoch == cut:
             raise Cut
 
     with pytest.raises(Cut):
-        train(questions, tmp_path / "cut", family, every=every, on_epoch=stop)
-    resumed = train(questions, tmp_path / "cut", family, every=every, workers=workers)
+        train(questions, tmp_path / "cut", family, on_epoch=stop)
+    resumed = train(questions, tmp_path / "cut", family, workers=workers)
     assert all(torch.equal(expected[name], tensor) for name, tensor in resumed.items())
-
-
-def test_processes_that_load_batches_have_the_negatives_of_each_epoch(questions, tmp_path):
-    expected = train(questions, tmp_path / "none", "one tower")
-    loaded = train(questions, tmp_path / "one", "one tower", workers=1)
-    assert all(torch.equal(expected[name], tensor) for name, tensor in loaded.items())
-
-
-def test_several_negatives_are_learnt_from_in_chunks_as_in_one_go(questions, tmp_path):
-    one_go = train(questions, tmp_path / "whole", "one tower no dropout")
-    chunks = train(questions, tmp_path / "chunks", "one tower no dropout", micro_batch=3)
-    for name, tensor in one_go.items():
-        torch.testing.assert_close(chunks[name], tensor, rtol=1e-3, atol=1e-4)
 
 
 def parts_with(objective=None):
@@ -237,7 +204,7 @@ def parts_with(objective=None):
         examples=GroupPairs("story", 1, 0),
         objective=objective or info_nce(),
         make_optimizer=partial(torch.optim.Adam, lr=0.1),
-        schedule=Schedule(epochs=1, batch_size=8, patience=None, gradient_clip=None, precision="32-true"),
+        schedule=Schedule(epochs=1, batch_size=8),
         selection=Selection(),
         descend=descend,
         negatives=mined_of(),
@@ -246,7 +213,7 @@ def parts_with(objective=None):
 
 def test_what_could_not_use_mined_negatives_is_refused(news):
     with pytest.raises(ValueError, match=r"PairBce compares no anchor with mined negatives"):
-        parts_with(PairBce(pos_weight=None))
+        parts_with(PairBce())
     for family in (Re2, StaticMlp):
         with pytest.raises(TypeError, match=rf"{family.__name__} scores a pair in another way"):
             parts_with().check_negatives_of(object.__new__(family))
@@ -262,7 +229,7 @@ def test_what_could_not_use_mined_negatives_is_refused(news):
         begun(news, beyond, mined_of(), Vectors(len(news), 0))
 
 
-@pytest.mark.parametrize("wrong", [{"per_anchor": 0}, {"depth": 1}, {"skip": -1}, {"every": 0}])
+@pytest.mark.parametrize("wrong", [{"per_anchor": 0}, {"depth": 1}, {"skip": -1}])
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=rf"negatives.{next(iter(wrong))} must be at least"):
         mined_of(**wrong)

@@ -171,7 +171,7 @@ def test_leaves_that_do_not_fit_are_refused_with_a_reason(news, tmp_path):
         with pytest.raises(TypeError, match="linear map"):
             solver.prepare(other, hinge, data, seed=0)
         chosen_in_batch = Triplet(similarity="dot", activation="hinge", margin=1.0, negatives="all", average="all")
-        for unfit in (Contrastive(margin=1.0, negatives="given"), chosen_in_batch):
+        for unfit in (Contrastive(margin=1.0), chosen_in_batch):
             with pytest.raises(TypeError, match="objective=triplet_film"):
                 solver.prepare(encoder, unfit, data, seed=0)
         lonely = TrainingData(data.rows, data.texts, ExampleIndex(anchor=data.examples.anchor))
@@ -194,6 +194,7 @@ def trained(solver, news, tmp_path, folder, *, cut=None):
         make_optimizer=solver.prepare(encoder, objective, data, seed=3),
         validate=lambda encoder: ("auroc", float(encoder.weight.detach().std())),
         seed=3,
+        schedule=Schedule(epochs=4, batch_size=10),
     )
     seen = []
 
@@ -205,7 +206,6 @@ def trained(solver, news, tmp_path, folder, *, cut=None):
     fit(
         learner,
         EpochBatches(data.examples, batch_size=10, seed=3),
-        schedule=Schedule(epochs=4, batch_size=10, patience=None, gradient_clip=None, precision="32-true"),
         runtime=Runtime("cpu", workers=0, progress=False),
         checkpoints=folder,
         on_epoch=on_epoch,

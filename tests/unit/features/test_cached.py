@@ -1,4 +1,4 @@
-"""What a featuriser makes of its fitted state is kept while that state is the same, and no longer."""
+"""Values derived from the fitted state are cached while that state is the same, and no longer."""
 
 import copy
 
@@ -9,7 +9,7 @@ import pytest
 
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
-from twicetold.features.kept import Places, kept, text_places
+from twicetold.features.cached import Positions, cached, text_positions
 from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_grams import WordGrams
@@ -21,7 +21,7 @@ OTHER = ["wine of a blue dog", "the wine was red", "sat on a cat"]
 
 
 class Owner:
-    """Something that keeps."""
+    """An owner of cached values."""
 
 
 def test_it_is_made_once_and_again_for_another_object():
@@ -32,9 +32,9 @@ def test_it_is_made_once_and_again_for_another_object():
         return len(words)
 
     first, second = ["a"], ["a", "b"]
-    assert [kept(owner, make, words) for words in (first, first, second, second)] == [1, 1, 2, 2]
+    assert [cached(owner, make, words) for words in (first, first, second, second)] == [1, 1, 2, 2]
     assert made == [first, second]
-    assert kept(Owner(), make, first) == 1
+    assert cached(Owner(), make, first) == 1
     assert len(made) == 3
 
 
@@ -64,13 +64,13 @@ def test_rows_are_those_of_a_featuriser_that_keeps_nothing_also_after_another_fi
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.binary()])
-def test_places_are_those_of_arrow_also_where_a_string_is_there_twice(kind):
+def test_positions_are_those_of_arrow_also_where_a_string_is_there_twice(kind):
     vocabulary = pa.array(["b", "a", "ä", "b", ""], kind)
     strings = pa.array(["a", "c", "b", "", "ä", "a"], kind)
     expected = pc.fill_null(pc.index_in(strings, vocabulary), -1).to_numpy()
-    np.testing.assert_array_equal(Places(vocabulary).of(strings), expected)
+    np.testing.assert_array_equal(Positions(vocabulary).of(strings), expected)
 
 
 def test_a_vocabulary_of_other_things_than_texts_is_refused():
     with pytest.raises((TypeError, pa.ArrowException)):
-        text_places([1, 2])
+        text_positions([1, 2])
