@@ -180,24 +180,6 @@ def _wilson(share: float, spare: float) -> Interval:
     return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
 
 
-@dataclass(frozen=True)
-class Share:
-    """How many of some cases something is true of."""
-
-    count: int
-    total: int
-
-    @property
-    def value(self) -> float:
-        """The share; NaN without cases."""
-        return self.count / self.total if self.total else math.nan
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval; None without cases."""
-        return accuracy_interval(self.count, self.total) if self.total else None
-
-
 def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
     """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
 

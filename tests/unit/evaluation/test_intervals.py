@@ -284,11 +284,3 @@ def test_intervals_of_pairs_that_share_texts_cover_the_truth(measure):
         low, high = find(*alike_within_units(rng, 300))
         covered += low <= truth <= high
     assert covered / 200 >= (0.92 if measure in ("accuracy", "auroc") else 0.88)  # the bootstrap of percentiles
-
-
-def test_a_share_has_wilsons_interval_and_none_without_cases():
-    found = intervals.Share(3, 4)
-    assert (found.value, found.interval) == (0.75, intervals.accuracy_interval(3, 4))
-    empty = intervals.Share(0, 0)
-    assert np.isnan(empty.value)
-    assert empty.interval is None
