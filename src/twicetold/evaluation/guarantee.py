@@ -25,9 +25,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from twicetold.evaluation.intervals import bootstrap_values, jackknife_variance
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, text_precision
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import bootstrap_values, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links
 
 SHARE_OF_FILES = 0.9

@@ -25,9 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import CHUNK, Interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import CHUNK
 from twicetold.labels.sampling import Ints
 
 

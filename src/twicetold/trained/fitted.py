@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix, similarities
 from twicetold.packages import folder_of_package
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import search_vectors

@@ -32,11 +32,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from twicetold.evaluation.inputs import Vectors, binary
-from twicetold.evaluation.intervals import Interval, share_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
+from twicetold_lab.evaluation.pair_intervals import share_interval
 
 if TYPE_CHECKING:
     from torch import Tensor

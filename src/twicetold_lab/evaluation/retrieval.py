@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.evaluation.inputs import DocumentVectors, Vectors, group_sizes
-from twicetold.evaluation.intervals import Interval, clustered_mean_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
+from twicetold_lab.evaluation.pair_intervals import clustered_mean_interval
+from twicetold_lab.evaluation.units import Kept, Units
 
 VOTES = 4_000_000  # comparisons of two votes in memory at a time
 

@@ -19,15 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from twicetold import layout
-from twicetold.evaluation.intervals import (
-    PairedTest,
-    bootstrap_interval,
-    few_units,
-    paired_auroc_test,
-    pearson_statistic,
-    spearman_statistic,
-)
+from twicetold.evaluation.intervals import bootstrap_interval, few_units
 from twicetold.trained.locate import folder_of, model_folder
+from twicetold_lab.evaluation.pair_intervals import paired_auroc_test, pearson_statistic, spearman_statistic
+from twicetold_lab.evaluation.units import PairedTest
 from twicetold_lab.reporting.model_card import About, model_card, read_about
 from twicetold_lab.runs.records import SampledPairs, read_scores
 from twicetold_lab.tracking.registry import Version, register

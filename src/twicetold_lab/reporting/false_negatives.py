@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from twicetold.evaluation.intervals import accuracy_interval
+from twicetold_lab.evaluation.pair_intervals import accuracy_interval
 from twicetold_lab.reporting.figures import Axis, ShareRow, share_figure
 from twicetold_lab.reporting.glossary import count, magnitude, share
 from twicetold_lab.runs.records import Mined

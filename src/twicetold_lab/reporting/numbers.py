@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
+from twicetold_lab.evaluation.pair_intervals import accuracy_interval
 from twicetold_lab.reporting.errors import Judged
 from twicetold_lab.reporting.operating_points import PRIORS
 from twicetold_lab.reporting.page import Section

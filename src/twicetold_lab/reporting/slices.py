@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.intervals import Interval, share_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.interpretation.contributions import explain, linear_families
 from twicetold.trained.folder_files import read_recipe
 from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
+from twicetold_lab.evaluation.pair_intervals import share_interval
 from twicetold_lab.reporting.leaderboard import Row
 
 TITLE = "Slices"

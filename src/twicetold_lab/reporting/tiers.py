@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from twicetold.evaluation.intervals import PairedTest
-from twicetold.evaluation.units import holm, paired_test
+from twicetold_lab.evaluation.units import PairedTest, holm, paired_test
 from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import describe, number, probability
 from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Row, or_worst

@@ -18,11 +18,11 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.evaluation.stored import json_object, record
-from twicetold.evaluation.units import Kept
-from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
+from twicetold_lab.evaluation.units import Kept
+from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
 

@@ -19,20 +19,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation import intervals
-from twicetold.evaluation.correlation import pearson
-from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, few_units
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.evaluation.link_metrics import link_statistics, links_above, with_known
 from twicetold.evaluation.pair_metrics import Confusion
-from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.ranking import Floats, pearson
 from twicetold.trained.reading import ReadTexts
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.vectors import constant
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation import pair_intervals
+from twicetold_lab.evaluation.dedupe_report import rank_pairs
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.scoring.duplicates import duplicate_groups
@@ -83,16 +81,14 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
     units = units_of(pairs.left, pairs.right)
     measured = Elsewhere()
     if corpus.kind == "graded_pairs":
-        correlated = intervals.pearson_statistic(score, pairs.label)
-        spread = intervals.bootstrap_interval(
-            correlated, len(pairs), units, resamples=evaluator.resamples, seed=evaluator.seed
-        )
+        correlated = pair_intervals.pearson_statistic(score, pairs.label)
+        spread = bootstrap_interval(correlated, len(pairs), units, resamples=evaluator.resamples, seed=evaluator.seed)
         measured |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
     truth = pairs.label >= corpus.positive_label
     measured |= Elsewhere({"same_share": float(truth.mean())})
     if threshold is not None:
         measured |= _decided(score >= threshold, truth, units, evaluator)
-    return found | (Elsewhere(measured.metrics) if intervals.few_units(units) else measured)
+    return found | (Elsewhere(measured.metrics) if few_units(units) else measured)
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:
@@ -137,7 +133,7 @@ def _links(vectors: DocumentVectors, evaluator: Standard, least: float | None) -
         return found
     links = links_above(vectors, least)
     f1 = _f1_statistic(*link_statistics(codes, links))
-    interval = intervals.bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
+    interval = bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
     return found | Elsewhere({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
 
 
@@ -155,8 +151,8 @@ def _decided(
 ) -> Elsewhere:
     """Accuracy and F1 of decisions about pairs."""
     confusion = Confusion.of(said, truth)
-    drawn = intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
+    drawn = pair_intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
     return Elsewhere(
         {"accuracy": confusion.accuracy, "f1": confusion.f1},
-        {"accuracy": intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
+        {"accuracy": pair_intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
     )

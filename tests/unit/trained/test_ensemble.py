@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights
 from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
@@ -22,7 +21,7 @@ from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
@@ -31,6 +30,7 @@ from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.cache import cached_rows
 from twicetold_lab.scoring.ensembling import _stack, load_members, make_ensemble
 from twicetold_lab.scoring.model_checks import other_parts
+from twicetold_lab.scoring.stacking import cross_fit, deal, fit_weights
 
 STATIC = {"embedding": 4, "init_std": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twicetold.evaluation.units import Units, Verdicts
 from twicetold_lab import reporting
+from twicetold_lab.evaluation.units import Units, Verdicts
 from twicetold_lab.reporting import Cell
 from twicetold_lab.reporting.choice import HOW_TO_READ, Grid, answers
 from twicetold_lab.reporting.leaderboard import rank

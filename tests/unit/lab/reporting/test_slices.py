@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from twicetold import layout
-from twicetold.evaluation.intervals import accuracy_interval
 from twicetold.trained.model_folder import load_model
+from twicetold_lab.evaluation.pair_intervals import accuracy_interval
 from twicetold_lab.reporting import Cell
 from twicetold_lab.reporting.errors import judged
 from twicetold_lab.reporting.leaderboard import rank

@@ -10,10 +10,9 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.stacking import Weights
 from twicetold.features.tfidf import TfIdf
 from twicetold.models.tfidf import TfIdfCosine
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.data.corpus import Corpus, Pairs
 from twicetold_lab.evaluation.evaluators import Standard

@@ -6,22 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from twicetold.evaluation import units
 from twicetold.evaluation.all_pairs import pair_histograms
-from twicetold.evaluation.group_intervals import jackknife_variance, without_each
-from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold.evaluation.group_metrics import jackknife_variance, without_each
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import mcnemar
-from twicetold.evaluation.units import (
-    MOST,
-    Units,
-    Verdicts,
-    holm,
-    kept_of_verdicts,
-    paired_test,
-    pearson_terms,
-    variance,
-)
+from twicetold.evaluation.intervals import MOST, variance
+from twicetold_lab.evaluation import units
+from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold_lab.evaluation.units import Units, Verdicts, holm, kept_of_verdicts, mcnemar, paired_test, pearson_terms
 
 
 def of_mean(values):
