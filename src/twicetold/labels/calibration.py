@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.decision import Aim, Decision
+from twicetold.evaluation.decision import Aim, Decision, best_threshold, effective_size
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
@@ -30,7 +30,6 @@ from twicetold.labels.assessment import assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
 from twicetold.labels.link_estimates import LinkEstimate, link_estimates
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import twicetold
 from twicetold import layout
-from twicetold.evaluation.decision import decide_counts
+from twicetold.evaluation.decision import decide_counts, decide_weighted
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.pair_metrics import Confusion
@@ -25,7 +25,6 @@ from twicetold.labels.calibration import (
     require_free_of,
     save_calibrated,
 )
-from twicetold.labels.weighted import decide_weighted
 from twicetold.trained.model_folder import load_model
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
