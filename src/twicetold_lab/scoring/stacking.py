@@ -131,15 +131,14 @@ def deal(clusters: Ints, *, folds: int = FOLDS) -> Ints:
     return np.asarray(np.where(turn % 2, count - 1 - at, at)[place], np.int64)
 
 
-def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]], *, seed: int = 0) -> WeightedPairs:
+def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]]) -> WeightedPairs:
     """Pairs that stand for all pairs of documents.
 
     Args:
         codes: (n,) group of each document.
         vectors: by member, search vectors of the documents, as queries and as documents.
-        seed: of the random pairs.
     """
-    count, rng = len(codes), np.random.default_rng(seed)
+    count, rng = len(codes), np.random.default_rng(0)
     left, right, within = _within_groups(codes, rng)
     near = np.unique(np.concatenate([_nearest_others(codes, *each) for each in vectors]))
     low, high = np.sort(rng.integers(count, size=(2, MOST)), axis=0)
