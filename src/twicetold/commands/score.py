@@ -69,11 +69,11 @@ def _require_texts(left: str, right: str) -> None:
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
+    from twicetold.trained.drift import drift_of_text
     from twicetold.trained.evidence import no_better_than_one_answer
-    from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
-        if unknown := unlike_text(loaded, text):
+        if unknown := drift_of_text(loaded, text):
             print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
     if warning := no_better_than_one_answer(loaded.record, about or loaded.about):
         print(f"warning: {warning}", file=sys.stderr)

@@ -21,8 +21,7 @@ from twicetold.interpretation.contributions import names_of
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.reading import in_use
-from twicetold.trained.scoring import Scorer, TrainedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 TERMS = 5  # that are shown of a pair
 BLOCK = 16_384  # pairs at a time

@@ -230,3 +230,14 @@ def check_members(members: Mapping[str, TrainedModel]) -> None:
                 f"on validation, a higher score of the ensemble's member {name} is not more alike (slope "
                 f"{member.decision.slope:.4g}): train it longer, or leave it out"
             )
+
+
+def constant(model: TrainedModel) -> float:
+    """What the score of a pair has beyond the dot product of its vectors, where it is one; see above."""
+    if not isinstance(model, Ensemble):
+        return 0.0
+    members, stacked = list(model.members.values()), model.stacked
+    dots = members[0].as_documents
+    each = [m.decision.slope * constant(m) + (0 if dots else m.decision.intercept) for m in members]
+    weighted = sum(weight * value for weight, value in zip(stacked.members, each, strict=True))
+    return weighted + (0 if dots else stacked.intercept)

@@ -14,9 +14,8 @@ from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
 from twicetold.trained.folder_files import refusing
 from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct, save_scorer
-from twicetold.trained.scoring import Scorer
+from twicetold.trained.scoring import Scorer, search_vectors
 from twicetold.trained.static_folder import checked_width, files_in, is_model2vec
-from twicetold.trained.vectors import search_vectors
 
 MODEL2VEC_READS = 512  # tokens of a text, unless it is told otherwise
 

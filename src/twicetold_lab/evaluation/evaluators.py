@@ -136,7 +136,7 @@ class Standard:
         for split in ("val", "test"):
             values = _over_all_pairs(counts[split])
             values |= {name: float(one.values.mean()) for name, one in retrieved[split].items()}
-            values[f"f1_{group}"] = _confusion_at(counts[split][group], decision.threshold).f1
+            values[f"f1_{group}"] = Confusion.at(counts[split][group], decision.threshold).f1
             metrics[split] = values | {"threshold": decision.threshold}
         curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
         if train is not None:
@@ -353,9 +353,3 @@ def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:
 
 def _at_published(name: str) -> str:
     return f"{name}_at_published_threshold"
-
-
-def _confusion_at(counts: ScoreCounts, threshold: float) -> Confusion:
-    above = counts.score >= threshold
-    true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
-    return Confusion(true, false, counts.positives - true, counts.negatives - false)

@@ -25,9 +25,9 @@ from twicetold.evaluation.labels import NoVerdict
 from twicetold.evaluation.link_metrics import link_statistics, links_above, with_known
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, pearson
+from twicetold.trained.ensemble import constant
 from twicetold.trained.reading import ReadTexts
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.vectors import constant
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation import pair_intervals
 from twicetold_lab.evaluation.dedupe_report import rank_pairs

@@ -24,9 +24,8 @@ from twicetold.index import dense_search, open_index, scored_search, segments
 from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
 from twicetold.index.texts import SCHEMA
-from twicetold.trained.ensemble import Ensemble, Weights
+from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.scoring import Scorer
-from twicetold.trained.vectors import constant
 from twicetold.use.model import Model
 
 WORDS = "bank rate cut film star award drug trial phone chip game vote".split()
