@@ -97,18 +97,6 @@ def test_the_score_is_the_mean_of_the_members_calibrated_log_odds(trained, quest
     np.testing.assert_allclose(Ensemble(members, decisions[0], False).score(*sides), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("kinds", [("static", "static"), ("static", "tfidf"), ("tfidf", "tfidf")])
-def test_the_dot_product_of_search_vectors_is_the_score_but_for_the_intercepts(kinds, trained, questions):
-    decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
-    members = {f"{n}": trained(k, seed=n, decision=d) for n, (k, d) in enumerate(zip(kinds, decisions))}
-    ensemble = Ensemble(members, decisions[0], False)
-    left, right = sides_of(questions)
-    one, other = ensemble.embed(left), ensemble.embed(right)
-    assert sp.issparse(one) is ("tfidf" in kinds)
-    dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
-    np.testing.assert_allclose(dots + 1.0, ensemble.score(left, right), rtol=1e-5, atol=1e-5)
-
-
 def test_documents_are_scored_by_the_dot_product_of_search_vectors(trained, questions):
     members = {kind: trained(kind, as_documents=True) for kind in ("static", "static_mlp")}
     ensemble = Ensemble(members, Decision(0.0, 1.0, 0.0), True)
@@ -226,16 +214,17 @@ WEIGHTS = Weights((0.25, 3.0), -4.0)
 
 
 @pytest.mark.parametrize("kinds", [("static", "static"), ("static", "tfidf"), ("tfidf", "tfidf")])
-@pytest.mark.parametrize("weights", [WEIGHTS, Weights((0.0, 2.0), 1.0)])
-def test_a_stacked_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds, weights, trained, questions):
+@pytest.mark.parametrize("weights", [None, WEIGHTS, Weights((0.0, 2.0), 1.0)])
+def test_a_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds, weights, trained, questions):
     decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
     members = {f"{n}": trained(k, seed=n, decision=d) for n, (k, d) in enumerate(zip(kinds, decisions))}
     ensemble = Ensemble(members, decisions[0], False, weights)
     left, right = sides_of(questions)
     each = np.stack([log_odds(member, left, right) for member in members.values()])
-    expected = weights.members @ each + weights.intercept
+    expected = each.mean(axis=0) if weights is None else weights.members @ each + weights.intercept
     np.testing.assert_allclose(ensemble.score(left, right), expected, rtol=1e-5, atol=1e-5)
     one, other = ensemble.embed(left), ensemble.embed(right)
+    assert sp.issparse(one) is any(kind == "tfidf" for kind, weight in zip(kinds, ensemble.stacked.members) if weight)
     dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
     np.testing.assert_allclose(dots + constant(ensemble), expected, rtol=1e-5, atol=1e-5)
 
