@@ -23,16 +23,16 @@ from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
-from twicetold_lab.evaluation.units import Kept, Units
+from twicetold_lab.evaluation.units import PairedUnits, Units
 
 COMPARED: Rule = "average"
 """The rule of grouping by whose ARI models are compared in pairs."""
 LINKS = ("precision", "recall", "text_precision")
-"""Measures of `KeptLinks`."""
+"""Measures of `LinksOnTest`."""
 
 
 @dataclass(frozen=True)
-class KeptLinks:
+class LinksOnTest:
     """Links at the threshold for an aimed precision, on test.
 
     Args:
@@ -81,10 +81,10 @@ class DedupeReport:
 
     chosen: DedupeThresholds
     ranked: Ranked | None
-    links: tuple[KeptLinks, ...]
+    links: tuple[LinksOnTest, ...]
     groups: Mapping[Rule, GroupScores]
     agreement: Mapping[Rule, Mapping[str, Interval]]
-    units: Mapping[str, Kept] = field(default_factory=dict)
+    units: Mapping[str, PairedUnits] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -168,7 +168,7 @@ def report(
                 intervals["text_precision"] = ends
             agreed = agreement_intervals(groups, codes)
             kept.append(
-                KeptLinks(
+                LinksOnTest(
                     aimed=each.aimed,
                     promised=each.precision,
                     precision=precision,
@@ -179,7 +179,7 @@ def report(
                 )
             )
     scores, agreement = {}, {}
-    units: dict[str, Kept] = {}
+    units: dict[str, PairedUnits] = {}
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         groups = found.cut(cut.threshold)

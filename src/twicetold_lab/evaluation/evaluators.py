@@ -35,7 +35,7 @@ from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
-from twicetold_lab.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
+from twicetold_lab.evaluation.units import PairedUnits, Units, pearson_terms, verdict_units
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
@@ -57,7 +57,7 @@ class Report:
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
     curves: dict[str, RocCurve]
-    units: dict[str, Kept] = field(default_factory=dict)
+    units: dict[str, PairedUnits] = field(default_factory=dict)
     points: tuple[OperatingPoint, ...] = ()
 
 
@@ -153,7 +153,7 @@ class Standard:
         ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
         wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
         named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
-        kept: dict[str, Kept] = {name: one for name, one in named.items() if name in wanted}
+        kept: dict[str, PairedUnits] = {name: one for name, one in named.items() if name in wanted}
         return Report(metrics, {"test": found}, curves, kept)
 
     def labelled_pairs(
@@ -173,7 +173,7 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        kept = kept_of_verdicts(decision.duplicate(test.score), test.label, units)
+        kept = verdict_units(decision.duplicate(test.score), test.label, units)
         points = operating_points(val, test, calibration=decision, units=units)
         found = {} if few_units(units) else self._pair_intervals(test, decision, units)
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)

@@ -111,10 +111,10 @@ class Units:
         return cls.of(np.bincount(place, weights=values - values.mean()) / len(values), unit)
 
 
-Kept: TypeAlias = Verdicts | Units
+PairedUnits: TypeAlias = Verdicts | Units
 
 
-def kept_of_verdicts(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> Kept:
+def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> PairedUnits:
     """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
     if units is None or len(np.unique(units)) == len(units):
         return Verdicts.of(verdict, label)
@@ -135,7 +135,7 @@ def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
     return np.asarray((x * y - float(np.mean(x * y)) * (x * x + y * y) / 2) / len(x))
 
 
-def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float) -> PairedTest:
+def paired_test(one: Sequence[PairedUnits], other: Sequence[PairedUnits], *, difference: float) -> PairedTest:
     """Whether two models differ on the same units.
 
     McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
@@ -207,12 +207,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def to_json(kept: Mapping[str, Kept]) -> list[dict[str, Any]]:
+def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:
     """What `from_json` reads, of each measure; terms as 16-bit numbers, relative to the largest."""
     return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
 
 
-def from_json(found: Any) -> dict[str, Kept]:
+def from_json(found: Any) -> dict[str, PairedUnits]:
     """Measure -> what was kept.
 
     Raises:
@@ -232,7 +232,7 @@ def digest_of(*codes: NDArray[Any]) -> str:
     return total.hexdigest()[:16]
 
 
-def _packed(kept: Kept) -> dict[str, Any]:
+def _packed(kept: PairedUnits) -> dict[str, Any]:
     about = {"units": len(kept.terms), "digest": kept.digest}
     if isinstance(kept, Verdicts):
         return {**about, "right": base64.b64encode(np.packbits(kept.right).tobytes()).decode()}
@@ -244,7 +244,7 @@ def _packed(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _unpacked(about: Any) -> tuple[str, Kept]:
+def _unpacked(about: Any) -> tuple[str, PairedUnits]:
     keys = set(about) if isinstance(about, dict) else set()
     if keys not in (_KEYS | {"right"}, _KEYS | {"terms", "largest"}):
         raise ValueError(

@@ -128,7 +128,9 @@ def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
         run_name=run_name,
         metrics={name: value for name, value in about.flat_metrics.items() if not np.isnan(value)},
         tags=tags,
-        description=model_card(about, cards=root / CARDS, use=_address(about.data, alias)),
+        description=model_card(
+            about, cards=root / CARDS, use=f"models:/twicetold-{about.data}@{alias}" if alias else None
+        ),
         alias=alias,
         root=root,
     )
@@ -174,10 +176,6 @@ def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | No
     everything = np.ones((1, len(one)))
     ends = (-2.0, 2.0) if few else bootstrap_interval(lambda drawn: first(drawn) - second(drawn), len(one), one.units)
     return PairedTest(float((first(everything) - second(everything))[0]), *ends, float("nan"))
-
-
-def _address(data: str, alias: str | None) -> str | None:
-    return f"models:/twicetold-{data}@{alias}" if alias else None
 
 
 def _is_finished(place: Path) -> bool:

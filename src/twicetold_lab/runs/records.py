@@ -21,7 +21,7 @@ from twicetold.evaluation.stored import json_object, record
 from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
-from twicetold_lab.evaluation.units import Kept
+from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
@@ -69,7 +69,7 @@ class Run:
     cost: Cost | None = None
     """What it costs in use; None where this was not measured."""
 
-    units: Mapping[str, Kept] = field(default_factory=dict)
+    units: Mapping[str, PairedUnits] = field(default_factory=dict)
     """Test measure -> what a comparison of two models in pairs needs; empty where an older summary does not have it."""
     points: tuple[OperatingPoint, ...] = ()
     """Operating points of labelled pairs."""

@@ -44,7 +44,7 @@ def make_ensemble(
         stacking: `mean`, or `logistic` regression on the labels of validation.
 
     Returns:
-        The ensemble, thresholds for a dedupe (see `choose_for_dedupe`), the name of the primary metric and its value on
+        The ensemble, thresholds for a dedupe (see `choose_decisions`), the name of the primary metric and its value on
         validation. Where weights are fitted, all but the weights are of cross-fitted scores.
 
     Raises:
