@@ -69,7 +69,7 @@ def why(model: TrainedModel, texts: Sequence[str], left: Ints, right: Ints, *, t
     found: list[str] = []
     for start in range(0, len(left), BLOCK):
         block = slice(start, start + BLOCK)
-        found += _told(parts, one[block], other[block], terms)
+        found += _described(parts, one[block], other[block], terms)
     return found
 
 
@@ -96,7 +96,7 @@ def _terms(model: TrainedModel) -> NDArray[np.object_] | None:
     return names_of(model.featuriser) if sp.issparse(columns) else None
 
 
-def _told(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:
+def _described(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:
     """(P,) the members, and the terms that add most."""
     rows, names, values = [], [], []
     for part in parts:

@@ -303,18 +303,16 @@ class Standard:
             "log_loss": pair_intervals.mean_statistic(log_losses(probability, pairs.label)),
             "brier": pair_intervals.mean_statistic(squared_errors(probability, pairs.label)),
         }
+        published = {}
+        if self.published_threshold is not None:
+            drawn = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
+            published = {_at_published(name): drawn[name] for name in AT_PUBLISHED}
         return {
             "auroc": pair_intervals.auroc_interval(pairs.score, pairs.label, units),
             **{name: self._bootstrap(each, len(pairs), units) for name, each in statistics.items()},
             **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label, units),
-            **self._published_intervals(pairs, units),
+            **published,
         }
-
-    def _published_intervals(self, pairs: ScoredPairs, units: Ints | None) -> dict[str, Interval]:
-        if self.published_threshold is None:
-            return {}
-        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
-        return {_at_published(name): found[name] for name in AT_PUBLISHED}
 
     def _verdict_intervals(
         self, verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None
