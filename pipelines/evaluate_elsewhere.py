@@ -28,7 +28,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.recipe import READ_BY
 from twicetold_lab.grid.settings import check_settings, run_script
-from twicetold_lab.scoring.elsewhere import evaluate_elsewhere, shared_texts
+from twicetold_lab.scoring.cross_domain import evaluate_cross_domain, shared_texts
 from twicetold_lab.scoring.model_checks import require_trained_on
 
 
@@ -46,7 +46,7 @@ def main(cfg: DictConfig) -> None:
         for name in (source.name, *cfg.others):
             corpus = source if name == source.name else Corpus.load(processed / name)
             shared = 0 if corpus is source else shared_texts(source, corpus)
-            content[name] = asdict(evaluate_elsewhere(model, corpus, evaluator)) | {"shared_texts": shared}
+            content[name] = asdict(evaluate_cross_domain(model, corpus, evaluator)) | {"shared_texts": shared}
             shown = ", ".join(f"{metric} {value:.4f}" for metric, value in content[name]["metrics"].items())
             print(f"{run.name} on {name}: {shown}; {shared} test texts are known to {source.name}")
         write_json(run / layout.ELSEWHERE, content)

@@ -136,7 +136,7 @@ REACH = {
     "twicetold_lab/tracking/run": (0, 0),
     "twicetold/dedupe/dedupe": (0, 0),
     "twicetold/evaluation/intervals": (0, 165),
-    "twicetold/evaluation/dedupe_report": (0, 165),
+    "twicetold_lab/evaluation/dedupe_report": (0, 165),
     "twicetold/features/vectors": (35, 35),
     "twicetold/models/dae": (9, 9),
     "twicetold/models/static": (25, 25),
@@ -145,7 +145,6 @@ REACH = {
     "twicetold_lab/training/cell": (165, 0),
     # what the selection metric and negatives that are mined while training need
     "twicetold/evaluation/all_pairs": (165, 165),
-    "twicetold/evaluation/correlation": (165, 165),
     "twicetold/evaluation/inputs": (165, 165),
     "twicetold/evaluation/ranking": (165, 165),
     "twicetold/evaluation/score_scale": (165, 165),

@@ -118,25 +118,6 @@ def test_rows_keep_the_index_of_the_input(served, scoring, folder):
     assert model.predict(None, table).index.tolist() == [7, 3]
 
 
-@pytest.mark.parametrize(
-    ("columns", "got"),
-    [
-        ({"headline": ["a"]}, "none"),
-        ({"left": ["a"]}, r"\['left'\]"),
-        ({"text": ["a"], "left": ["a"], "right": ["a"]}, r"\['text', 'left', 'right'\]"),
-    ],
-)
-def test_wrong_columns_are_refused_with_what_is_expected(served, columns, got):
-    with pytest.raises(MlflowException, match=f"the input has {got}: give a table with either the column `text`"):
-        served(**columns)
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), 3, ["a", "b"]])
-def test_a_value_that_is_no_text_is_refused_with_its_row(served, value):
-    with pytest.raises(MlflowException, match="row 1 of column `right` is no text but"):
-        served(left=["a", "b"], right=["a", value])
-
-
 def test_a_saved_model_loads_and_takes_both_kinds_of_table(saved):
     from mlflow import pyfunc
 

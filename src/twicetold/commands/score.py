@@ -11,7 +11,6 @@ from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.interpretation.contributions import Explanation
     from twicetold.trained.loaded import LoadedModel
 
 
@@ -46,34 +45,34 @@ def score(
 
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
-    _require_texts(left, right)
-    loaded = load_model(model)
-    _warn(loaded, left, right, about)
-    with waiting("comparing both texts"):
-        answer = _answer(loaded, left, right, about)
-        explanation = _explanation(loaded, left, right) if why else None
-    if as_json:
-        print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation, top))))
-        return
-    print(_told(answer))
-    if explanation is not None:
-        from twicetold.interpretation.contributions import explanation_text
-
-        print(f"\n{explanation_text(explanation, most=top)}", end="")
-
-
-def _require_texts(left: str, right: str) -> None:
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
             raise ValueError(f"{side} is empty: expected a text")
+    loaded = load_model(model)
+    _warn(loaded, left, right, about)
+    with waiting("comparing both texts"):
+        answer, explanation = _answer(loaded, left, right, about), None
+        if why:
+            from twicetold.interpretation.contributions import explain, explanation_text
+
+            explanation = explain(loaded.trained, left, right)
+    if as_json:
+        names = ("left", "right", "contribution")
+        rows = explanation.largest(top) if explanation else []
+        pairs = {"contributions": [dict(zip(names, row, strict=True)) for row in rows]} if why else {}
+        print(json_text(asdict(answer) | pairs))
+        return
+    print(_answer_text(answer))
+    if explanation is not None:
+        print(f"\n{explanation_text(explanation, most=top)}", end="")
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
+    from twicetold.trained.drift import drift_of_text
     from twicetold.trained.evidence import no_better_than_one_answer
-    from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
-        if unknown := unlike_text(loaded, text):
+        if unknown := drift_of_text(loaded, text):
             print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
     if warning := no_better_than_one_answer(loaded.record, about or loaded.about):
         print(f"warning: {warning}", file=sys.stderr)
@@ -89,18 +88,7 @@ def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> 
     return Answer(float(score[0]), verdicts.label, decision.threshold, float(probability), bool(duplicate), None)
 
 
-def _explanation(loaded: "LoadedModel", left: str, right: str) -> "Explanation":
-    from twicetold.interpretation.contributions import explain
-
-    return explain(loaded.trained, left, right)
-
-
-def _contributions(explanation: "Explanation", top: int) -> dict[str, object]:
-    names = ("left", "right", "contribution")
-    return {"contributions": [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]}
-
-
-def _told(answer: Answer) -> str:
+def _answer_text(answer: Answer) -> str:
     if answer.threshold is None or answer.probability is None:
         threshold, probability, verdict = "", "none", f"none, as {answer.no_verdict}"
     else:

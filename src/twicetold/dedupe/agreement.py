@@ -17,12 +17,9 @@ import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.ranked import average_precision
-from twicetold.evaluation.dedupe_report import text_precision_with_interval
-from twicetold.evaluation.group_intervals import agreement_intervals
-from twicetold.evaluation.group_metrics import GroupScores, group_scores
-from twicetold.evaluation.intervals import Interval, bootstrap_interval
-from twicetold.evaluation.link_metrics import link_statistics
-from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.group_metrics import GroupScores, agreement_intervals, group_scores
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
+from twicetold.evaluation.link_metrics import link_statistics, text_precision_with_interval
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted

@@ -15,9 +15,9 @@ from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge, row_dots
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
+from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.reading import ReadTexts
-from twicetold.trained.vectors import constant
 
 Groups: TypeAlias = Callable[[float], Ints]
 PAIRS = 65_536  # pairs that are scored at a time

@@ -26,10 +26,10 @@ from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
+from twicetold.trained.drift import Drift, blank
 from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.unlike import Likeness, blank
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 EXTREME = 0.001  # probabilities and similarities nearer to 0 and 1 are not told apart
 BELOW = (1.0, 0.5)  # log-odds of a probability, and of a similarity, that a pair may lack to be almost a link
@@ -177,7 +177,7 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple
         texts: m distinct texts.
         vectors: of them.
     """
-    likeness, use = Likeness(model), WordUse(model)
+    likeness, use = Drift(model), WordUse(model)
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]

@@ -1,6 +1,6 @@
 """Average precision over all pairs of some texts, with its interval, without PyTorch.
 
-The numbers are those of `evaluation.all_pairs` and `evaluation.influence`, of one label whose groups are the units of
+The numbers are those of `evaluation.all_pairs`, of one label whose groups are the units of
 sampling: a histogram of all similarities, then the sum of the influences of the pairs of each group.
 
 Shape letters: M texts, r rows and c columns of a block.
@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.evaluation.all_pairs import BINS, PairHistogram
-from twicetold.evaluation.influence import MEASURES, influence_tables
+from twicetold.evaluation.all_pairs import BINS, MEASURES, PairHistogram, influence_tables
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval
+from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval, pooled, variance
 from twicetold.evaluation.score_scale import ScoreScale
-from twicetold.evaluation.units import Units, variance
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
 from twicetold.neighbours.parallel import in_threads
 
@@ -36,7 +34,7 @@ def average_precision(codes: Ints, vectors: Vectors) -> tuple[float, Interval]:
     """
     pairs = _Pairs(codes, vectors)
     histogram = pairs.histogram()
-    terms = Units.of(pairs.influence(histogram), codes).terms
+    terms = pooled(pairs.influence(histogram))
     value = histogram.counts().average_precision()
     return value, logit_interval(value, variance(terms), effective_degrees(terms))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from twicetold.dedupe.results import DedupeSummary
-from twicetold.trained.unlike import BLANK
+from twicetold.trained.drift import BLANK
 
 GUESSED_FOR = "average"  # the rule that `evaluation.unlabelled` guesses a threshold for
 

@@ -9,7 +9,9 @@ Resolution: scores that round to the same of `bins + 1` values are ties. AUC is 
 unrounded ones its error is at most `ScoreCounts.resolution_error()`, half the share of tied positive-negative pairs.
 Scores that are multiples of the bin width are exact.
 
-Shape letters: M documents.
+Both measures are smooth functions of the histogram, so the influence of a pair on them depends on its score alone.
+
+Shape letters: M documents, K distinct scores.
 """
 
 from collections.abc import Mapping
@@ -19,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.evaluation.score_scale import ScoreScale
 from twicetold.neighbours.parallel import in_parallel
 
 OVER_PAIRS = ("auroc_", "average_precision_")
 """Primary metrics of documents, before the name of a group."""
 BINS = 65_536
+MEASURES = ("auroc", "average_precision")
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,15 @@ def related_pairs(codes: NDArray[np.int64]) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
+def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
+    """(metrics, bins + 1) influence of a positive and of a negative pair with each score index."""
+    counts, at = histogram.counts(), histogram.occupied()
+    tables = np.zeros((2, len(MEASURES), histogram.scale.bins + 1))
+    tables[:, 0, at] = _auroc_influence(counts)
+    tables[:, 1, at] = _average_precision_influence(counts)
+    return tables[0], tables[1]
+
+
 def _count(
     vectors: DocumentVectors, codes: NDArray[np.int64], scale: ScoreScale, *, across: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -121,3 +133,21 @@ def _count(
         within += one.numpy()
         beyond += other.numpy()
     return within, beyond
+
+
+def _auroc_influence(counts: ScoreCounts) -> Floats:
+    """(2, K): of positives and negatives."""
+    below = (np.cumsum(counts.negative) - counts.negative / 2) / counts.negatives
+    above = 1 - (np.cumsum(counts.positive) - counts.positive / 2) / counts.positives
+    area = counts.auroc()
+    return np.stack([(below - area) / counts.positives, (above - area) / counts.negatives])
+
+
+def _average_precision_influence(counts: ScoreCounts) -> Floats:
+    """(2, K): derivative of Σ recall step × precision in the number of pairs at each score."""
+    precision = counts.precision_from_top()
+    taken = np.cumsum((counts.positive + counts.negative)[::-1])[::-1]
+    # One more positive (negative) lifts (lowers) the precision at its own score and at all below.
+    lift = np.cumsum(counts.positive * (1 - precision) / taken)
+    drop = np.cumsum(counts.positive * precision / taken)
+    return np.stack([precision - counts.average_precision() + lift, -drop]) / counts.positives

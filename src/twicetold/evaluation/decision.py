@@ -1,10 +1,13 @@
-"""Threshold and probability calibration of scores, fitted on validation only.
+"""Threshold and probability calibration of scores, fitted on validation or on labelled pairs of a file.
 
 The probability is Platt's sigmoid (Platt 1999, "Probabilistic outputs for support vector machines") with his smoothed
 targets, found by the safeguarded Newton steps of Lin, Lin & Weng 2007 ("A note on Platt's probabilistic outputs for
 support vector machines").
 
-Shape letters: K distinct scores, P pairs.
+Pairs may have weights: a pair that was drawn with a known probability stands for 1 / probability pairs, and the
+decision is then the best one for all of these. Weights add up to the effective number of pairs.
+
+Shape letters: K distinct scores, P pairs, R resamples.
 """
 
 from dataclasses import dataclass
@@ -13,10 +16,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twicetold.evaluation.inputs import finite
+from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.ranking import Floats, ScoreCounts, cuts
 
 Aim = Literal["accuracy", "f1"]
+STEPS = 8  # of Newton's method, from a solution that is near
+LONGEST_STEP = 2.0  # in log-odds, per standard deviation of the score
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,36 @@ def decide_counts(counts: ScoreCounts, *, aim: Aim) -> Decision:
     highest; the threshold is the middle of the gap. "All" and "none" are duplicates only if no cut between
     two scores is as good.
     """
-    slope, intercept = _platt(counts)
-    return Decision(_threshold(counts, aim), slope, intercept)
+    value = cut_values(counts.positive, counts.negative, aim)
+    slope, intercept = _platt(counts.score, counts.positive.astype(np.float64), counts.negative.astype(np.float64))
+    return Decision(in_widest_gap(counts.score, value == value.max()), slope, intercept)
+
+
+def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
+    """The decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
+
+    Ties are broken as in `decide_counts`. Platt's smoothed targets count the effective number of pairs,
+    `effective_size`.
+
+    Args:
+        scores: (P,)
+        labels: (P,) both classes.
+        weights: (P,) positive.
+        aim: what the threshold is best for.
+
+    Raises:
+        ValueError: if a number is not finite, a weight is not positive, or only one class occurs.
+    """
+    truth, weight = binary(labels), finite(weights, "weights")
+    if weight.min() <= 0:
+        raise ValueError(f"expected positive weights, got {weight.min():g}")
+    score, positive, negative = _by_score(finite(scores, "scores"), truth, weight)
+    return Decision(_best_cut(score, positive, negative, aim), *_platt(score, positive, negative))
+
+
+def best_threshold(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim) -> float:
+    """The threshold of `decide_weighted` alone, of labels in which both classes occur."""
+    return _best_cut(*_by_score(scores, labels, weights), aim)
 
 
 def sigmoid(log_odds: Floats) -> Floats:
@@ -114,28 +147,77 @@ def gaps(score: Floats) -> Floats:
     return np.concatenate([[0.0], np.diff(score), [0.0]])
 
 
-def _threshold(counts: ScoreCounts, aim: Aim) -> float:
-    value = cut_values(counts.positive, counts.negative, aim)
-    return in_widest_gap(counts.score, value == value.max())
+def effective_size(weights: Floats) -> float:
+    """Kish's effective number of (P,) pairs, (Σ w)² / Σ w² (Kish 1965, "Survey Sampling").
+
+    So many pairs of equal weight would give as narrow intervals of a share, if it were the same everywhere.
+    """
+    return float(np.square(weights.sum()) / np.square(weights).sum())
 
 
-def _platt(counts: ScoreCounts) -> tuple[float, float]:
+def platt_of_each(
+    score: Floats, positive: Floats, negative: Floats, *, near: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """(R, 1) slope and intercept of Platt's calibration of each resample, by some of Newton's steps.
+
+    Args:
+        score: (K,) distinct.
+        positive: (R, K) weight of the duplicates.
+        negative: (R, K) weight of the others.
+        near: slope and intercept from which the steps begin.
+    """
+    mean, spread = score.mean(), score.std() or 1.0
+    z, weight = (score - mean) / spread, positive + negative
+    target = _targets(positive, negative)
+    slope = np.full((len(weight), 1), near[0] * spread)
+    intercept = np.full((len(weight), 1), near[0] * mean + near[1])
+    for _ in range(STEPS):
+        probability = sigmoid(slope * z + intercept)
+        residual = weight * probability - target
+        curvature = weight * probability * (1 - probability)
+        one, other = (residual @ z)[:, None], residual.sum(axis=1, keepdims=True)
+        squared, cross = (curvature @ (z * z))[:, None] + 1e-9, (curvature @ z)[:, None]
+        total = curvature.sum(axis=1, keepdims=True) + 1e-9
+        scale = squared * total - cross**2 + 1e-12
+        slope = slope - np.clip((total * one - cross * other) / scale, -LONGEST_STEP, LONGEST_STEP)
+        intercept = intercept - np.clip((squared * other - cross * one) / scale, -LONGEST_STEP, LONGEST_STEP)
+    return slope / spread, intercept - slope / spread * mean
+
+
+def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """(K,) distinct scores, and the weight of the duplicates and of the others at each: together the effective size."""
+    weights = weights * (effective_size(weights) / weights.sum())
+    score, place = np.unique(scores, return_inverse=True)
+    positive, negative = (np.bincount(place, weights * each, minlength=len(score)) for each in (labels, ~labels))
+    return score, positive.astype(np.float64), negative.astype(np.float64)
+
+
+def _best_cut(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:
+    value = cut_values(positive, negative, aim)
+    slight = 1e-9 * (positive.sum() + negative.sum())  # sums are rounded
+    return in_widest_gap(score, value >= value.max() - slight)
+
+
+def _targets(positive: Floats, negative: Floats) -> Floats:
+    """(..., K) Platt's smoothed targets, times the weight of each score."""
+    positives, negatives = positive.sum(axis=-1, keepdims=True), negative.sum(axis=-1, keepdims=True)
+    return np.asarray(positive * ((positives + 1) / (positives + 2)) + negative * (1 / (negatives + 2)))
+
+
+def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
     """Slope and intercept of the log-odds; slope 0 if all scores are equal."""
-    positive, negative = counts.positive.astype(np.float64), counts.negative.astype(np.float64)
     weight = positive + negative
     total = weight.sum()
-    mean = np.dot(weight, counts.score) / total
-    spread = np.sqrt(np.dot(weight, (counts.score - mean) ** 2) / total)
-    z = (counts.score - mean) / (spread or 1.0)
-    high = (counts.positives + 1) / (counts.positives + 2)
-    low = 1 / (counts.negatives + 2)
-    target = positive * high + negative * low
+    mean = np.dot(weight, score) / total
+    spread = np.sqrt(np.dot(weight, (score - mean) ** 2) / total)
+    z = (score - mean) / (spread or 1.0)
+    target = _targets(positive, negative)
 
     def loss(at: Floats) -> float:
         log_odds = at[0] * z + at[1]
         return float(np.dot(weight, np.logaddexp(0.0, log_odds)) - np.dot(target, log_odds))
 
-    at = np.array([0.0, np.log((counts.positives + 1) / (counts.negatives + 1))])
+    at = np.array([0.0, np.log((positive.sum() + 1) / (negative.sum() + 1))])
     now = loss(at)
     for _ in range(100):
         probability = sigmoid(at[0] * z + at[1])

@@ -25,9 +25,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from twicetold.evaluation.intervals import bootstrap_values, jackknife_variance
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, text_precision
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import bootstrap_values, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links
 
 SHARE_OF_FILES = 0.9
@@ -137,19 +137,18 @@ class Guarantee:
         return None if below is None else self.of(below, texts)
 
 
-def guarantee(codes: Ints, links: Links, *, seed: int = 0) -> Guarantee:
+def guarantee(codes: Ints, links: Links) -> Guarantee:
     """What the links of validation guarantee.
 
     Args:
         codes: (M,) group of each text.
         links: all that reach the lowest threshold that is asked for.
-        seed: of the resamples.
     """
     curve = LinkCurve(codes, links)
     if not len(curve.thresholds):
         return Guarantee(len(codes), ())
     [points] = curve(np.ones((1, curve.groups)))
-    drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=seed)
+    drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=0)
     decile = np.nanquantile(drawn, 1 - SHARE_OF_FILES, axis=0)
     at = []
     for place, (threshold, number) in enumerate(zip(curve.thresholds.tolist(), curve.counts.tolist(), strict=True)):

@@ -1,141 +1,62 @@
-"""95 % confidence intervals of metrics, and tests of two models on the same pairs.
+"""95 % intervals of measures, by sampling units that are independent of each other.
 
-- AUROC: the variance of DeLong, DeLong & Clarke-Pearson 1988, by the midranks of Sun & Xu 2014 ("Fast
-  implementation of DeLong's algorithm", IEEE Signal Processing Letters 21), on the logit scale.
-- Accuracy: Wilson 1927. Two accuracies: McNemar's exact test, and the interval of Agresti & Min 2005.
-- Other metrics: the percentile bootstrap over pairs (Efron 1979), seeded, with counts instead of copies.
-- Means over documents: documents of one cluster (story) are not independent, so the unit of sampling is the cluster.
-
-Pairs that share texts are not independent either. Where the unit of each pair is given, units are what is sampled. The
-variance of AUROC is then that of Obuchowski 1997 ("Nonparametric analysis of clustered ROC curve data", Biometrics 53),
-DeLong's for units of one pair; a share has Wilson's interval with the effective number of pairs (Korn & Graubard 1998,
-"Confidence intervals for proportions with small expected number of positive counts estimated from survey data", Survey
-Methodology 24); the bootstrap draws units.
+- A value between 0 and 1 with a known variance: Student's t on the logit scale.
+- A share of independent cases: exact (Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated
+  in the case of the binomial", Biometrika 26); Wilson's where rows of one unit are taken to be all alike.
+- Any statistic of rows: the percentile bootstrap (Efron 1979), seeded, with counts in place of copies.
+- The variance of a statistic without each group: the jackknife (Efron 1982).
 
 Where few units hold most of a variance, the sum of squares that estimates it is itself uncertain. So intervals have
-Student's t with as many degrees of freedom as there are effective units, see `effective_degrees`. Of errors that are
-rare it would be far too wide, so the interval of a share is never wider than if pairs of one unit were wholly alike.
+Student's t with as many degrees of freedom as there are effective units, see `effective_degrees`. Where a unit or a few
+hold most of the rows nothing is known of what other units would show: see `few_units`.
 
-Where a unit or a few hold most of the pairs nothing is known of what other units would show: see `few_units`.
-
-Shape letters: P pairs, U units, R resamples, K distinct scores.
+Shape letters: P rows, U units or pools of them, R resamples, S statistics, G groups.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, stdtr, stdtrit
+from scipy.special import betaincinv, stdtrit
 
-from twicetold.evaluation.correlation import midranks
-from twicetold.evaluation.inputs import binary, finite
-from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import Statistic, bootstrap_values
 
 Interval: TypeAlias = tuple[float, float]
 Ints: TypeAlias = NDArray[np.int64]
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""Takes (R, P) counts of each row in each resample, returns the (R,) values of the statistic, or (R, S) of several."""
 
 Z = NormalDist().inv_cdf(0.975)
 FEWEST_UNITS = 5.0  # effective ones, from which on the variance between units is estimated
+TAIL = 0.025  # of a 95 % interval
+NONE = 1e-9  # so many cases are none: numbers of them need not be whole
+CHUNK = 4_000_000  # entries of a matrix of resampling counts in memory at a time (32 MB)
+MOST = 1024  # units whose terms are held for a measure; further ones are pooled
 
 
-@dataclass(frozen=True)
-class PairedTest:
-    """Model a against model b on the same pairs: a − b, its 95 % interval and the two-sided p-value."""
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-
-
-def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
-    """Interval of the AUROC of (P,) scores; of no width at exactly 0 or 1, where the variance is 0.
-
-    Args:
-        scores: of the pairs.
-        labels: 0 or 1.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-
-    Raises:
-        ValueError: if a score is not finite or only one class occurs.
-    """
-    if units is None:
-        area, variance = _delong([scores], labels)
-        return logit_interval(float(area[0]), float(variance[0, 0]))
-    area_of, added = _added_to_auroc(scores, labels, units)
-    return logit_interval(area_of, _variance_of_auroc(added, labels, units), effective_degrees(added.sum(axis=0)))
+def logit_interval(value: float, variance: float, degrees: float = math.inf) -> Interval:
+    """Interval of a value between 0 and 1, by Student's t on the logit scale so that it stays between them."""
+    if not 0 < value < 1:
+        return value, value
+    centre = math.log(value / (1 - value))
+    half = quantile(degrees) * math.sqrt(variance) / (value * (1 - value))
+    low, high = (0.5 * (1 + math.tanh(0.5 * end)) for end in (centre - half, centre + half))
+    return low, high
 
 
-def paired_auroc_test(
-    scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike, units: Ints | None = None
-) -> PairedTest:
-    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs, or Obuchowski's by units.
+def exact_interval(true: float, false: float) -> Interval:
+    """95 % interval of the share of cases that are true.
 
     Args:
-        scores_a: of model a.
-        scores_b: of model b.
-        labels: 0 or 1.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-
-    Raises:
-        ValueError: if a score is not finite or only one class occurs.
+        true: number of them; an effective number need not be whole.
+        false: of the others.
     """
-    if units is None:
-        area, variance = _delong([scores_a, scores_b], labels)
-        difference = float(area[0] - area[1])
-        error = math.sqrt(max(0.0, float(variance[0, 0] + variance[1, 1] - 2 * variance[0, 1])))
-        degrees = math.inf
-    else:
-        (area_a, added_a), (area_b, added_b) = (_added_to_auroc(each, labels, units) for each in (scores_a, scores_b))
-        difference, added = area_a - area_b, added_a - added_b
-        error, degrees = math.sqrt(_variance_of_auroc(added, labels, units)), effective_degrees(added.sum(axis=0))
-    half = quantile(degrees) * error
-    return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
-
-
-def accuracy_interval(right: int, total: int) -> Interval:
-    """Wilson's interval of a share.
-
-    Raises:
-        ValueError: unless 0 ≤ right ≤ total and total > 0.
-    """
-    if not 0 <= right <= total or total == 0:
-        raise ValueError(f"expected 0 <= right <= total and total > 0, got {right} of {total}")
-    return _wilson(right / total, Z**2 / total)
-
-
-def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
-    """Wilson's interval of the share of (P,) pairs that are right, with the effective number of pairs.
-
-    It is never wider than with Kish's effective number of units in its place, which would be right if all pairs of a
-    unit were alike, and is that one where units are few.
-
-    Args:
-        right: whether each pair is.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-
-    Raises:
-        ValueError: if there is no pair.
-    """
-    values = np.asarray(right, dtype=bool)
-    if not values.size:
-        raise ValueError("expected pairs to have a share of, got none")
-    if units is None:
-        return accuracy_interval(int(values.sum()), len(values))
-    share = float(values.mean())
-    _, place = np.unique(units, return_inverse=True)
-    added = np.bincount(place, weights=values - share) / len(values)
-    variance = _correction(units) * float(np.dot(added, added))
-    spare = _spare_of_units(units)
-    if variance and not few_units(units):
-        effective = min(float(len(values)), share * (1 - share) / variance)
-        spare = min(spare, quantile(effective_degrees(added)) ** 2 / effective)
-    return _wilson(share, spare)
+    low = float(betaincinv(true, false + 1, TAIL)) if true > NONE else 0.0
+    high = float(betaincinv(true + 1, false, 1 - TAIL)) if false > NONE else 1.0
+    return low, high
 
 
 def bounded_interval(interval: Interval, value: float, units: Ints) -> Interval:
@@ -146,78 +67,8 @@ def bounded_interval(interval: Interval, value: float, units: Ints) -> Interval:
         value: the mean.
         units: of each value.
     """
-    other = _wilson(value, _spare_of_units(units))
+    other = wilson(value, spare_of_units(units))
     return other if few_units(units) or other[1] - other[0] < interval[1] - interval[0] else interval
-
-
-def effective_units(units: Ints) -> float:
-    """P² / Σ size², how many units of equal sizes would say as much if rows of one were all alike (Kish 1965)."""
-    sizes = np.unique(units, return_counts=True)[1]
-    return float(len(units)) ** 2 / float(np.dot(sizes, sizes))
-
-
-def few_units(units: Ints | None) -> bool:
-    """Whether one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
-
-    The sum of squares is then not merely uncertain but too small, as what a unit adds is relative to a mean that it
-    makes itself. There is no interval, and no two models can be told apart.
-    """
-    return units is not None and effective_units(units) < FEWEST_UNITS
-
-
-def _spare_of_units(units: Ints) -> float:
-    """z² / n of Wilson's interval as if rows of one unit were all alike."""
-    effective = effective_units(units)
-    return quantile(effective - 1) ** 2 / effective if effective > 1 + 1e-9 else math.inf
-
-
-def _wilson(share: float, spare: float) -> Interval:
-    """Wilson's interval, from z² / n."""
-    if math.isinf(spare):
-        return 0.0, 1.0
-    half = math.sqrt(spare * share * (1 - share) + spare**2 / 4)
-    low, high = (share + spare / 2 - half) / (1 + spare), (share + spare / 2 + half) / (1 + spare)
-    return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
-
-
-@dataclass(frozen=True)
-class Share:
-    """How many of some cases something is true of."""
-
-    count: int
-    total: int
-
-    @property
-    def value(self) -> float:
-        """The share; NaN without cases."""
-        return self.count / self.total if self.total else math.nan
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval; None without cases."""
-        return accuracy_interval(self.count, self.total) if self.total else None
-
-
-def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
-    """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
-
-    Args:
-        right_a: whether model a was right about each pair.
-        right_b: the same for model b.
-
-    Raises:
-        ValueError: if the lengths differ or there is no pair.
-    """
-    a, b = np.asarray(right_a, dtype=bool), np.asarray(right_b, dtype=bool)
-    if a.shape != b.shape or a.size == 0:
-        raise ValueError(f"expected decisions on the same pairs, got shapes {a.shape} and {b.shape}")
-    total, only_a, only_b = a.size, int((a & ~b).sum()), int((b & ~a).sum())
-    p_value = min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
-    # Agresti & Min: half a pair is added to each of the four cells.
-    centre = (only_a - only_b) / (total + 2)
-    error = math.sqrt(((only_a + only_b + 1) - (only_a - only_b) ** 2 / (total + 2)) / (total + 2) / (total + 2))
-    low, high = max(-1.0, centre - Z * error), min(1.0, centre + Z * error)
-    return PairedTest((only_a - only_b) / total, low, high, p_value)
 
 
 def bootstrap_interval(
@@ -262,100 +113,51 @@ def bootstrap_intervals(
         Of each of the S statistics, without the resamples on which it is NaN; None if it is NaN on all.
     """
     columns = bootstrap_values(statistics, pairs, resamples=resamples, seed=seed).T
-    return [_percentiles(column) if column.size else None for column in (each[~np.isnan(each)] for each in columns)]
+    return [percentiles(column) if column.size else None for column in (each[~np.isnan(each)] for each in columns)]
 
 
-def mean_statistic(values: ArrayLike) -> Statistic:
-    """The mean of (P,) values: log-loss, Brier score."""
-    terms = np.asarray(values, dtype=np.float64)
-    return lambda weights: (weights @ terms) / weights.sum(axis=1)
-
-
-def average_precision_statistic(scores: ArrayLike, labels: ArrayLike) -> Statistic:
-    """Average precision of (P,) scores."""
-    score, truth = finite(scores, "scores"), binary(labels)
-    order = np.argsort(-score, kind="stable")
-    ends = np.flatnonzero(np.diff(score[order], append=-np.inf))  # last pair of each distinct score
-
-    def statistic(weights: Floats) -> Floats:
-        ordered = weights[:, order]
-        true = np.cumsum(ordered * truth[order], axis=1)[:, ends]
-        taken = np.cumsum(ordered, axis=1)[:, ends]
-        gained = np.diff(true, axis=1, prepend=0.0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray((gained * true / np.maximum(taken, 1)).sum(axis=1) / true[:, -1])
-
-    return statistic
-
-
-def pearson_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
-    """Pearson correlation of (P,) scores and grades; 0 where either is constant."""
-    x, y = finite(scores, "scores"), finite(grades, "grades")
-    x, y = x - x.mean(), y - y.mean()  # keeps the moments small
-    moments = np.stack([x, y, x * x, y * y, x * y], axis=1)
-
-    def statistic(weights: Floats) -> Floats:
-        mx, my, xx, yy, xy = ((weights @ moments) / weights.sum(axis=1, keepdims=True)).T
-        return _correlation(xy - mx * my, xx - mx * mx, yy - my * my)
-
-    return statistic
-
-
-def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
-    """Spearman correlation of (P,) scores and grades, ranked anew in each resample."""
-    rank_scores, rank_grades = _resampled_midranks(scores), _resampled_midranks(grades)
-
-    def statistic(weights: Floats) -> Floats:
-        total = weights.sum(axis=1, keepdims=True)
-        # The mean midrank is (total + 1) / 2, whatever the ties.
-        x, y = rank_scores(weights) - (total + 1) / 2, rank_grades(weights) - (total + 1) / 2
-        covariance = np.einsum("rp,rp,rp->r", weights, x, y)
-        return _correlation(covariance, np.einsum("rp,rp->r", weights, x * x), np.einsum("rp,rp->r", weights, y * y))
-
-    return statistic
-
-
-def confusion_intervals(
-    verdict: ArrayLike, label: ArrayLike, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
-) -> dict[str, Interval]:
-    """Intervals of precision, recall, F1 and MCC by the bootstrap: the four counts of a resample say them.
+def bootstrap_values(statistics: Statistic, pairs: int, *, resamples: int, seed: int) -> Floats:
+    """(R, S) values of several statistics over the same resamples.
 
     Args:
-        verdict: (P,) whether each pair is called the same.
-        label: (P,) whether it is.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        statistics: from (R, P) counts to (R, S) values.
+        pairs: P, the rows that are drawn.
+        resamples: R.
+        seed: of the drawing.
     """
-    said, truth = np.asarray(verdict, dtype=bool), np.asarray(label).astype(bool)
-    drawn: NDArray[Any]
-    if units is None:
-        total = len(truth)
-        share = np.bincount(2 * said + truth, minlength=4) / total
-        drawn = np.random.default_rng(seed).multinomial(total, share, size=resamples)
-    else:
-        _, place = np.unique(units, return_inverse=True)
-        cells = np.bincount(4 * place + 2 * said + truth, minlength=4 * (int(place.max()) + 1)).reshape(-1, 4)
-        drawn = bootstrap_values(lambda weights: weights @ cells, len(cells), resamples=resamples, seed=seed)
-    found = [Confusion(tp, fp, fn, tn) for tn, fn, fp, tp in drawn.tolist()]
-    return {
-        name: _percentiles(np.array([getattr(one, name) for one in found]))
-        for name in ("precision", "recall", "f1", "mcc")
-    }
+    rng = np.random.default_rng(seed)
+    at_once = max(1, CHUNK // pairs)
+    values = []
+    for done in range(0, resamples, at_once):
+        rows = min(at_once, resamples - done)
+        drawn = rng.integers(0, pairs, (rows, pairs), dtype=np.int64) + pairs * np.arange(rows)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=rows * pairs).reshape(rows, pairs)
+        values.append(statistics(weights.astype(np.float64)))
+    return np.concatenate(values)
 
 
-def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval:
-    """Interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value.
+def jackknife_variance(left: Floats) -> float:
+    """Variance of a statistic from its (G,) values without each group; those that are NaN are left out."""
+    known = left[~np.isnan(left)]
+    count = len(known)
+    return (count - 1) / count * float(np.square(known - known.mean()).sum()) if count > 1 else math.inf
 
-    From 0 to 1 if there is one cluster; where all values are 0, or all are 1, Wilson's by effective clusters.
+
+def pooled(terms: Floats) -> Floats:
+    """(U,) sums of (G,) terms of units, each unit with every `MOST`-th other; those that are NaN count as 0.
+
+    Pools of independent units are independent, and their variance is estimated as well by a thousand of them as by ten
+    thousand.
     """
-    mean = float(values.mean())
-    _, place = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(place, weights=values - mean) / len(values)
-    if len(sums) == 1 or (mean in (0.0, 1.0)):
-        return _wilson(mean, _spare_of_units(clusters))
-    half = quantile(effective_degrees(sums)) * math.sqrt(float(np.dot(sums, sums)) * _correction(clusters))
-    return max(0.0, mean - half), min(1.0, mean + half)
+    known = np.where(np.isnan(terms), 0.0, terms)
+    return np.bincount(np.arange(len(known)) % MOST, weights=known).astype(np.float64)
+
+
+def variance(terms: Floats) -> float:
+    """Variance of a measure from its (U,) terms, or of a difference of two from theirs; infinite for one unit."""
+    units = len(terms)
+    centred = terms - terms.mean()
+    return float(units / (units - 1) * np.dot(centred, centred)) if units > 1 else np.inf
 
 
 def effective_degrees(added: ArrayLike) -> float:
@@ -380,94 +182,37 @@ def quantile(degrees: float) -> float:
     return Z if math.isinf(degrees) else float(stdtrit(degrees, 0.975))
 
 
-def two_sided(difference: float, error: float, degrees: float) -> float:
-    """p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
-    if error == 0:
-        return 1.0 if difference == 0 else 0.0
-    size = abs(difference) / error
-    return math.erfc(size / math.sqrt(2)) if math.isinf(degrees) else float(2 * stdtr(degrees, -size))
+def effective_units(units: Ints) -> float:
+    """P² / Σ size², how many units of equal sizes would say as much if rows of one were all alike (Kish 1965)."""
+    sizes = np.unique(units, return_counts=True)[1]
+    return float(len(units)) ** 2 / float(np.dot(sizes, sizes))
 
 
-def logit_interval(value: float, variance: float, degrees: float = math.inf) -> Interval:
-    """Interval of a value between 0 and 1, by Student's t on the logit scale so that it stays between them."""
-    if not 0 < value < 1:
-        return value, value
-    centre = math.log(value / (1 - value))
-    half = quantile(degrees) * math.sqrt(variance) / (value * (1 - value))
-    low, high = (0.5 * (1 + math.tanh(0.5 * end)) for end in (centre - half, centre + half))
-    return low, high
+def few_units(units: Ints | None) -> bool:
+    """Whether one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
+
+    The sum of squares is then not merely uncertain but too small, as what a unit adds is relative to a mean that it
+    makes itself. There is no interval, and no two models can be told apart.
+    """
+    return units is not None and effective_units(units) < FEWEST_UNITS
 
 
-def _delong(scores: list[ArrayLike], labels: ArrayLike) -> tuple[Floats, Floats]:
-    """AUROC of each model and their covariance matrix, in O(P log P) each."""
-    truth = binary(labels)
-    of_positives, of_negatives = map(list, zip(*(_placements(column, truth) for column in scores), strict=True))
-    area = np.mean(of_positives, axis=1)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
-    return area, _covariance(of_positives) / positives + _covariance(of_negatives) / negatives
+def spare_of_units(units: Ints) -> float:
+    """z² / n of Wilson's interval as if rows of one unit were all alike."""
+    effective = effective_units(units)
+    return quantile(effective - 1) ** 2 / effective if effective > 1 + 1e-9 else math.inf
 
 
-def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Share of the negatives that each positive is above, and of the positives that each negative is below."""
-    score = finite(scores, "scores")
-    if score.shape != truth.shape:
-        raise ValueError(f"expected one score per label, got shapes {score.shape} and {truth.shape}")
-    rank, positives, negatives = midranks(score), int(truth.sum()), int((~truth).sum())
-    above = (rank[truth] - midranks(score[truth])) / negatives
-    return np.asarray(above), np.asarray(1 - (rank[~truth] - midranks(score[~truth])) / positives)
+def wilson(share: float, spare: float) -> Interval:
+    """Wilson's interval, from z² / n."""
+    if math.isinf(spare):
+        return 0.0, 1.0
+    half = math.sqrt(spare * share * (1 - share) + spare**2 / 4)
+    low, high = (share + spare / 2 - half) / (1 + spare), (share + spare / 2 + half) / (1 + spare)
+    return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
 
 
-def _added_to_auroc(scores: ArrayLike, labels: ArrayLike, units: Ints) -> tuple[float, Floats]:
-    """AUROC, and (2, U) what each unit's positives and its negatives add to it, to first order."""
-    truth = binary(labels)
-    placements = _placements(scores, truth)
-    area = float(placements[0].mean())
-    width = int(units.max()) + 1
-    sums = [
-        np.bincount(units[side], weights=values - area, minlength=width) / len(values)
-        for side, values in zip((truth, ~truth), placements, strict=True)
-    ]
-    return area, np.stack(sums)
-
-
-def _variance_of_auroc(added: Floats, labels: ArrayLike, units: Ints) -> float:
-    truth = binary(labels)
-    positive, negative = added
-    total = _correction(units[truth]) * float(np.dot(positive, positive))
-    total += _correction(units[~truth]) * float(np.dot(negative, negative))
-    return max(0.0, total + 2 * _correction(units) * float(np.dot(positive, negative)))
-
-
-def _correction(units: Ints) -> float:
-    """U / (U - 1) of the units that occur; 1 for a single one."""
-    number = len(np.unique(units))
-    return number / max(number - 1, 1)
-
-
-def _covariance(rows: list[Floats]) -> Floats:
-    """Sample covariance; a single observation adds nothing."""
-    centred = np.stack(rows) - np.mean(rows, axis=1, keepdims=True)
-    return np.asarray(centred @ centred.T / max(centred.shape[1] - 1, 1))
-
-
-def _resampled_midranks(values: ArrayLike) -> Statistic:
-    """From resampling counts to the (R, P) midrank of each pair within its resample."""
-    _, place, counts = np.unique(finite(values, "values"), return_inverse=True, return_counts=True)
-    order = np.argsort(place, kind="stable")
-    starts = np.cumsum(counts) - counts
-
-    def ranks(weights: Floats) -> Floats:
-        tied = np.add.reduceat(weights[:, order], starts, axis=1)
-        return np.asarray((np.cumsum(tied, axis=1) - (tied - 1) / 2)[:, place])
-
-    return ranks
-
-
-def _correlation(covariance: Floats, variance_x: Floats, variance_y: Floats) -> Floats:
-    scale = np.sqrt(np.maximum(variance_x, 0) * np.maximum(variance_y, 0))
-    return np.asarray(np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0))
-
-
-def _percentiles(values: Floats) -> Interval:
+def percentiles(values: Floats) -> Interval:
+    """2.5 % and 97.5 % quantile of values of resamples."""
     low, high = np.percentile(values, [2.5, 97.5]).tolist()
     return low, high

@@ -15,6 +15,7 @@ from typing import Any
 
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import described, is_number
+from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.stored import record
 
@@ -59,10 +60,9 @@ class LabelDecision:
     @classmethod
     def of(cls, label: str, decision: Decision, counts: ScoreCounts) -> "LabelDecision":
         """A decision with what it makes of counted scores of all pairs of validation."""
-        above = counts.score >= decision.threshold
-        right, wrong = int(counts.positive[above].sum()), int(counts.negative[above].sum())
-        total, called = counts.positives + counts.negatives, right + wrong
-        return cls(label, decision, counts.positives / total, called / total, right / max(called, 1))
+        found, total = Confusion.at(counts, decision.threshold), counts.positives + counts.negatives
+        called = found.true_positive + found.false_positive
+        return cls(label, decision, counts.positives / total, called / total, found.precision)
 
     @property
     def no_verdict(self) -> str | None:

@@ -10,8 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
+from twicetold.evaluation.intervals import (
+    Interval,
+    Statistic,
+    bounded_interval,
+    effective_degrees,
+    jackknife_variance,
+    logit_interval,
+)
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import Statistic
 from twicetold.neighbours.grouping import Links
 from twicetold.neighbours.nearest import BLOCK, similarities
 from twicetold.neighbours.parallel import in_parallel
@@ -72,6 +79,20 @@ def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
     number = len(linked) - texts - alone
     without = np.divide(share.sum() - own + gained, number, out=np.full(groups, np.nan), where=number > 0)
     return float(share.mean()) if len(share) else np.nan, without
+
+
+def text_precision_with_interval(codes: Any, links: Links) -> tuple[float, Interval | None]:
+    """`text_precision`, and its interval; NaN without one where no text is linked.
+
+    Args:
+        codes: (M,) group of each document.
+        links: of the documents.
+    """
+    value, without = text_precision(codes, links)
+    if not len(links):
+        return value, None
+    interval = logit_interval(value, jackknife_variance(without), effective_degrees(without))
+    return value, bounded_interval(interval, value, codes[np.unique([links.left, links.right])])
 
 
 def links_above(vectors: DocumentVectors, threshold: float) -> Links:

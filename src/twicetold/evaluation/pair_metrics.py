@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.ranking import Floats, ScoreCounts
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,13 @@ class Confusion:
         said, truth = np.asarray(decided, dtype=bool), np.asarray(labels).astype(bool)
         counts = np.bincount(2 * said + truth, minlength=4).tolist()
         return cls(true_positive=counts[3], false_positive=counts[2], false_negative=counts[1], true_negative=counts[0])
+
+    @classmethod
+    def at(cls, counts: ScoreCounts, threshold: float) -> "Confusion":
+        """Of counted scores, of which those from a threshold on are predicted to be duplicates."""
+        above = counts.score >= threshold
+        true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
+        return cls(true, false, counts.positives - true, counts.negatives - false)
 
     @property
     def accuracy(self) -> float:

@@ -4,6 +4,8 @@ A list of pairs and a histogram of billions of pairs both give such counts. Defi
 with equal scores are one step of the curve. Thresholds are midway between two neighbouring distinct scores, so that
 rounding does not matter.
 
+Correlations of scores with grades stand beside them, as trainings select by either.
+
 Shape letters: K distinct scores, P pairs, C points of a curve.
 """
 
@@ -158,3 +160,27 @@ def place_reaching(precision: Floats, pairs: NDArray[Any], aim: float, *, fewest
     if len(reached):
         return int(reached[0]), True
     return (int(enough[np.argmax(precision[enough])]) if len(enough) else 0), False
+
+
+def pearson(scores: ArrayLike, grades: ArrayLike) -> float:
+    """Linear correlation; 0 if either side is constant.
+
+    Raises:
+        ValueError: if a number is not finite.
+    """
+    x, y = finite(scores, "scores"), finite(grades, "grades")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.dot(x / np.linalg.norm(x), y / np.linalg.norm(y)))
+
+
+def spearman(scores: ArrayLike, grades: ArrayLike) -> float:
+    """Correlation of ranks, tied values sharing their mean rank; 0 if either side is constant."""
+    return pearson(midranks(finite(scores, "scores")), midranks(finite(grades, "grades")))
+
+
+def midranks(values: NDArray[np.float64]) -> Floats:
+    """(P,) rank of each value from 1, tied values sharing their mean rank."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])

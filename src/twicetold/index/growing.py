@@ -29,7 +29,7 @@ from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 IdPairs: TypeAlias = tuple[TextsLike, TextsLike, ArrayLike]
 """Ids of texts, (P,) each, and (P,) whether each pair says the same."""

@@ -33,7 +33,7 @@ from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 AT_ONCE = 512  # new texts whose neighbourhood is grouped at once
 

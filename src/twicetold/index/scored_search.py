@@ -18,7 +18,7 @@ from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import ENCODED
+from twicetold.trained.scoring import ENCODED
 
 CHUNK = 4096  # texts that are compared with each other at once
 CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products

@@ -36,9 +36,10 @@ from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
+from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
-from twicetold.trained.vectors import constant, search_vectors
+from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 

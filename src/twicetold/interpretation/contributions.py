@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.files import csv_text, write_text
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, constant
 from twicetold.trained.reading import AnyEncoder, EncoderInUse, in_use
 from twicetold.trained.scoring import Scorer, TrainedModel
-from twicetold.trained.vectors import constant
 
 CONSTANT = "(constant)"  # of an ensemble: what its score has beyond products of terms
 

@@ -21,8 +21,7 @@ from twicetold.interpretation.contributions import names_of
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.reading import in_use
-from twicetold.trained.scoring import Scorer, TrainedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 TERMS = 5  # that are shown of a pair
 BLOCK = 16_384  # pairs at a time
@@ -70,7 +69,7 @@ def why(model: TrainedModel, texts: Sequence[str], left: Ints, right: Ints, *, t
     found: list[str] = []
     for start in range(0, len(left), BLOCK):
         block = slice(start, start + BLOCK)
-        found += _told(parts, one[block], other[block], terms)
+        found += _described(parts, one[block], other[block], terms)
     return found
 
 
@@ -97,7 +96,7 @@ def _terms(model: TrainedModel) -> NDArray[np.object_] | None:
     return names_of(model.featuriser) if sp.issparse(columns) else None
 
 
-def _told(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:
+def _described(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:
     """(P,) the members, and the terms that add most."""
     rows, names, values = [], [], []
     for part in parts:

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.trained.drift import featurisers
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.unlike import featurisers
 
 COMMON = 200  # most frequent words of the train texts
 DISTANCE = 0.2  # from which on texts are of another kind

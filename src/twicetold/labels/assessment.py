@@ -35,14 +35,20 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Aim, Decision, cut_values, from_cut, gaps
-from twicetold.evaluation.exact_interval import exact_interval
+from twicetold.evaluation.decision import (
+    Aim,
+    Decision,
+    cut_values,
+    decide_weighted,
+    effective_size,
+    from_cut,
+    gaps,
+    platt_of_each,
+)
 from twicetold.evaluation.guarantee import IntervalEstimate
-from twicetold.evaluation.intervals import Z
+from twicetold.evaluation.intervals import CHUNK, Z, exact_interval
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import CHUNK
-from twicetold.labels.weighted import decide_weighted, effective_size, platt_of_each
 
 METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
 SHARES = 3  # of these, from the first on, are shares of pairs

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.decision import Aim, Decision
+from twicetold.evaluation.decision import Aim, Decision, best_threshold, effective_size
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
@@ -30,7 +30,6 @@ from twicetold.labels.assessment import assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
 from twicetold.labels.link_estimates import LinkEstimate, link_estimates
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
@@ -38,7 +37,7 @@ from twicetold.tables.columns import MISSING
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -162,20 +161,16 @@ def read_pairs(
         drawn = {PROBABILITY, BAND} <= set(rows.columns)
         read = CalibrationPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
         for block in rows.blocks(columns, skip_bad=skip_bad):
-            try:
-                labels = labels_of(block, label, unit=rows.unit)
-                block, labels = block.where(labels != MISSING), labels[labels != MISSING]
-                lines = block.lines.tolist()
-                probability = _numbers(block, PROBABILITY) if drawn else np.ones(len(block))
-                bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
-                if len(bad):
-                    raise ValueError(
-                        f"line {lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at most 1, got "
-                        f"{probability[bad[0]]:g}"
-                    )
-                band = _numbers(block, BAND) if drawn else np.zeros(len(block))
-            except ValueError as error:
-                raise ValueError(f"{file}, {error}") from error
+            labels = labels_of(block, label, file=file, unit=rows.unit)
+            block, labels = block.where(labels != MISSING), labels[labels != MISSING]
+            probability = _numbers(block, PROBABILITY, file) if drawn else np.ones(len(block))
+            bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
+            if len(bad):
+                raise ValueError(
+                    f"{file}, line {block.lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at "
+                    f"most 1, got {probability[bad[0]]:g}"
+                )
+            band = _numbers(block, BAND, file) if drawn else np.zeros(len(block))
             read = CalibrationPairs(
                 read.left + block.texts(columns[0]),
                 read.right + block.texts(columns[1]),
@@ -329,16 +324,16 @@ def require_free_of(model: Path, new: Path, *, force: bool) -> None:
     require_free(new, apart_from=model, replaces=replaces, otherwise="replace it with --force")
 
 
-def _numbers(block: Block, column: str) -> Floats:
+def _numbers(block: Block, column: str, file: Path) -> Floats:
     """(R,) a column of numbers.
 
     Raises:
-        ValueError: if a value is none; names the line.
+        ValueError: if a value is none; names the file and the line.
     """
     values = pc.cast(block.table[column], pa.string()).to_pylist()
     for line, value in zip(block.lines.tolist(), values, strict=True):
         try:
             float(value)
         except (TypeError, ValueError):
-            raise ValueError(f"line {line}, column {column!r}: expected a number, got {value!r}") from None
+            raise ValueError(f"{file}, line {line}, column {column!r}: expected a number, got {value!r}") from None
     return np.array([float(value) for value in values])

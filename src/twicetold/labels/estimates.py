@@ -25,9 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import CHUNK, percentiles
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import CHUNK
 from twicetold.labels.sampling import Ints
 
 
@@ -170,15 +169,8 @@ def _ratio(part: float, whole: float) -> float | None:
 
 def _with_interval(value: float | None, part: Floats, whole: Floats) -> SampleEstimate:
     """The interval always holds the estimate, as Jeffreys' does at 0 and 1."""
-    low, high = _interval(part, whole)
-    return (
-        SampleEstimate(value, low, high) if value is None else SampleEstimate(value, min(low, value), max(high, value))
-    )
-
-
-def _interval(part: Floats, whole: Floats) -> Interval:
     known = whole > 0
-    if not known.any():
-        return 0.0, 1.0
-    low, high = np.percentile(part[known] / whole[known], [2.5, 97.5]).tolist()
-    return low, high
+    low, high = percentiles(part[known] / whole[known]) if known.any() else (0.0, 1.0)
+    if value is None:
+        return SampleEstimate(value, low, high)
+    return SampleEstimate(value, min(low, value), max(high, value))

@@ -258,24 +258,26 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(block: Block, column: str, *, unit: str) -> NDArray[np.int64]:
+def labels_of(block: Block, column: str, *, file: Path, unit: str) -> NDArray[np.int64]:
     """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
 
     Args:
         block: the rows.
         column: with the answers.
+        file: that they are in.
         unit: what their places count, `line` or `row`.
 
     Raises:
-        ValueError: if a value is no answer; names its line.
+        ValueError: if a value is no answer; names the file and the line.
     """
     try:
         return answers_of(block.table[column])
     except BadValues as error:
         place = block.lines[error.rows[0]]
-        raise ValueError(f"{unit} {place}, column {column!r}: expected {error.expected}; got {error.value}") from error
+        said = f"{unit} {place}, column {column!r}: expected {error.expected}; got {error.value}"
+        raise ValueError(f"{file}, {said}") from error
     except TypeError as error:
-        raise ValueError(f"column {column!r}: {error}") from error
+        raise ValueError(f"{file}, column {column!r}: {error}") from error
 
 
 def _labels(out: Path, pairs: int) -> dict[int, bool]:
@@ -285,10 +287,7 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
             rows.require(name)
         for block in rows.blocks([]):
             lines = block.lines.tolist()
-            try:
-                values = labels_of(block, "label", unit=rows.unit).tolist()
-            except ValueError as error:
-                raise ValueError(f"{out}, {error}") from error
+            values = labels_of(block, "label", file=out, unit=rows.unit).tolist()
             for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
                 if label == MISSING:  # not answered, such as one that was taken back by hand
                     continue

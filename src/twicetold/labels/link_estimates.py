@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Decision, sigmoid
+from twicetold.evaluation.decision import Decision, best_threshold, effective_size, platt_of_each, sigmoid
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import TARGETS, choose_on_labels
 from twicetold.labels.assessment import Ints, copies_of, share_interval
-from twicetold.labels.weighted import best_threshold, effective_size, platt_of_each
 
 RESAMPLES = 300
 FEWEST = 20  # resamples that have a threshold, below which nothing is said

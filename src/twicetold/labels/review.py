@@ -64,10 +64,7 @@ class Review:
         tables = [block.table for block in blocks]
         spelt = [text for block in blocks if block.objects is not None for text in block.objects.to_pylist()]
         for block in blocks:
-            try:
-                labels_of(block, SAME, unit=rows.unit)
-            except ValueError as error:
-                raise ValueError(f"{file}, {error}") from error
+            labels_of(block, SAME, file=file, unit=rows.unit)
         alike = all(table.schema.equals(tables[0].schema) for table in tables)
         table = pa.concat_tables(tables, promote_options="none" if alike else "permissive")
         answers = table.column_names.index(SAME)

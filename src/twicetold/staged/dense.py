@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from twicetold.evaluation.exact_interval import exact_interval
+from twicetold.evaluation.intervals import exact_interval
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, links_in, nearest_centres, sampled
 from twicetold.neighbours.dense_joining import Dense, Found, Turn, links_between, pairs_above
 from twicetold.neighbours.grouping import Floats, Ints

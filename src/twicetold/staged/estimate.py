@@ -31,7 +31,7 @@ from twicetold.tables.files import choose_text, open_rows
 from twicetold.tables.reading import ROWS
 from twicetold.tables.streams import compression_of, format_of
 from twicetold.trained.memory import forget_peak, peak_resident
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 TRIED = 4096  # texts that are encoded to see how long it takes
 WITH_MODEL = 600_000_000  # of one that encodes

@@ -1,6 +1,6 @@
 """Stages that load the model: `model`, whether it can be used; the `threshold` of a link; `encode`, vectors of texts.
 
-Blocks are of the numbers of distinct texts, not of parts, and as large as those that `trained.vectors` encodes at once:
+Blocks are of the numbers of distinct texts, not of parts, and as large as those that `search_vectors` encodes at once:
 vectors of other blocks may have other last bits.
 """
 
@@ -24,10 +24,10 @@ from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
 from twicetold.staged.sparse import require_sparse
 from twicetold.staged.texts import firsts_of, texts_of_rows
+from twicetold.trained.drift import Drift, blank
 from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.unlike import Likeness, blank
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 WORD = ["a"]  # texts that say which vectors a model gives
@@ -151,6 +151,6 @@ def encode(plan: Plan, name: str) -> dict[str, Any]:
         content = {"vectors": np.ascontiguousarray(vectors, np.float32)}
     content["length"] = np.array([len(text) for text in texts], np.int32)
     write_arrays(plan.file("encode", name, "vectors"), content)
-    likeness = Likeness(model)
+    likeness = Drift(model)
     likeness.add(texts)
     return {"blank": blank(vectors), "unlike": list(likeness.warnings())}

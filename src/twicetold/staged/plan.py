@@ -14,7 +14,7 @@ from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
 DROPPED = "_dropped"  # in the folder that is written: readers of folders pass over names that begin so
-BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
+BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 

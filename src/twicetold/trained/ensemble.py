@@ -7,7 +7,7 @@ where the members' scores are. With slope aᵢ and intercept bᵢ of member i, c
     s = Σᵢ wᵢ (aᵢ sᵢ + bᵢ) + c
 
 The mean has wᵢ = 1 / M and c = 0. Stacking by logistic regression fits wᵢ >= 0 and c on validation
-(`twicetold_lab.scoring.ensembling`).
+(`twicetold_lab.scoring.stacking`).
 
 Where the members' scores are dot products of search vectors uᵢ and vᵢ, those of the ensemble stand side by side,
 √(wᵢ aᵢ) uᵢ and √(wᵢ aᵢ) vᵢ: their dot product is s without the constant Σᵢ wᵢ bᵢ + c. Documents are scored by it alone.
@@ -26,14 +26,42 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.stacking import Weights
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.reading import ReadTexts, RowsOf
 from twicetold.trained.scoring import TrainedModel
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
 """How the members' weights are chosen."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of an ensemble's members.
+
+    Args:
+        members: (M,) of each member's score.
+        intercept: added to the weighted sum.
+
+    Raises:
+        ValueError: if a number is not finite, a weight is below 0, or all weights are 0.
+    """
+
+    members: tuple[float, ...]
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        numbers = (*self.members, self.intercept)
+        if wrong := [n for n in numbers if not is_number(n)]:
+            raise ValueError(f"expected finite numbers as weights and intercept, got {described(wrong[0])}")
+        if not self.members or min(self.members) < 0 or not any(self.members):
+            raise ValueError(f"expected weights of at least 0, not all of them 0, got {list(self.members)!r:.80}")
+
+    @classmethod
+    def mean(cls, members: int) -> "Weights":
+        """The same weight for each member, 1 in total."""
+        return cls((1 / members,) * members)
 
 
 @dataclass(frozen=True)
@@ -202,3 +230,14 @@ def check_members(members: Mapping[str, TrainedModel]) -> None:
                 f"on validation, a higher score of the ensemble's member {name} is not more alike (slope "
                 f"{member.decision.slope:.4g}): train it longer, or leave it out"
             )
+
+
+def constant(model: TrainedModel) -> float:
+    """What the score of a pair has beyond the dot product of its vectors, where it is one; see above."""
+    if not isinstance(model, Ensemble):
+        return 0.0
+    members, stacked = list(model.members.values()), model.stacked
+    dots = members[0].as_documents
+    each = [m.decision.slope * constant(m) + (0 if dots else m.decision.intercept) for m in members]
+    weighted = sum(weight * value for weight, value in zip(stacked.members, each, strict=True))
+    return weighted + (0 if dots else stacked.intercept)

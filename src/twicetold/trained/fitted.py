@@ -25,14 +25,12 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix, similarities
 from twicetold.packages import folder_of_package
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
-from twicetold.trained.scoring import Scorer
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import Scorer, search_vectors
 
 MEANING = "meaning"  # the label: what two texts share that say the same
 SAMPLED, HELD = 1000, 16_000_000  # texts that are compared with all, and similarities that are held (64 MB)

@@ -11,11 +11,11 @@ from typing import Any
 
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
+from twicetold.trained.folder_files import refusing
 from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct, save_scorer
-from twicetold.trained.scoring import Scorer
-from twicetold.trained.static_folder import checked_width, files_in, is_model2vec, refusing
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import Scorer, search_vectors
+from twicetold.trained.static_folder import checked_width, files_in, is_model2vec
 
 MODEL2VEC_READS = 512  # tokens of a text, unless it is told otherwise
 
@@ -46,34 +46,30 @@ class FittedStatic:
         if not texts:
             raise ValueError("there are no texts to fit to")
         place = files_in(folder)
-        with refusing(folder):
-            return cls._to(texts, folder, width=checked_width(place), cut=is_model2vec(place))
-
-    @classmethod
-    def _to(cls, texts: Sequence[str], folder: Path, *, width: int, cut: bool) -> "FittedStatic":
-        name = folder.resolve().name
-        features = {
-            "_target_": "twicetold.features.folded.FoldedTokens",
-            "model": name,
-            "pretrained_on": f"vectors of {name}",
-            "max_length": MODEL2VEC_READS if cut else None,
-            "seen": None,
-        }
-        encoder = {
-            "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
-            "embedding": width,
-            "init": "pretrained",
-            "trained": "table",
-            "rank": 1,
-            "input_dropout": 0.0,
-        }
-        featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
-        built = construct(encoder, "models", **featuriser.shape)
-        plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
-        vectors = search_vectors(plain, texts)
-        decision, by_label = guessed(vectors[0], texts, exponent=EXPONENT)
-        scorer = replace(plain, decision=decision, by_label=by_label)
-        return cls(scorer, features, encoder, vectors)
+        with refusing(folder, what="read the vectors of tokens", again="download or save the folder"):
+            name = folder.resolve().name
+            features = {
+                "_target_": "twicetold.features.folded.FoldedTokens",
+                "model": name,
+                "pretrained_on": f"vectors of {name}",
+                "max_length": MODEL2VEC_READS if is_model2vec(place) else None,
+                "seen": None,
+            }
+            encoder = {
+                "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
+                "embedding": checked_width(place),
+                "init": "pretrained",
+                "trained": "table",
+                "rank": 1,
+                "input_dropout": 0.0,
+            }
+            featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
+            built = construct(encoder, "models", **featuriser.shape)
+            plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
+            vectors = search_vectors(plain, texts)
+            decision, by_label = guessed(vectors[0], texts, exponent=EXPONENT)
+            scorer = replace(plain, decision=decision, by_label=by_label)
+            return cls(scorer, features, encoder, vectors)
 
     def save(self, folder: Path, texts: Sequence[str], *, name: str) -> None:
         """Write it to `folder`, as any model.

@@ -49,19 +49,20 @@ def field_of(values: Mapping[str, Any], name: str, kind: type | UnionType, file:
     return found
 
 
-def read_object(file: Path) -> dict[str, Any]:
-    """The JSON object in a file."""
-    if (size := file.stat().st_size) > JSON_LIMIT:
-        raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
+def read_object(file: Path, *, limit: int = JSON_LIMIT) -> dict[str, Any]:
+    """The JSON object in a file of at most so many bytes."""
+    if (size := file.stat().st_size) > limit:
+        raise ValueError(f"expected at most {limit:,} bytes in {file.name}, got {size:,}")
     return json_object(file, file.name)
 
 
 @contextmanager
-def refusing(folder: Path, *, again: str = "train the model") -> Iterator[None]:
+def refusing(folder: Path, *, what: str = "load the model", again: str = "train the model") -> Iterator[None]:
     """End with one message that names the folder, whatever a file from elsewhere brings about.
 
     Args:
         folder: from elsewhere.
+        what: could not be done.
         again: what makes such a folder.
     """
     try:
@@ -69,4 +70,4 @@ def refusing(folder: Path, *, again: str = "train the model") -> Iterator[None]:
     except (ModelUnavailable, PackageMissing, KeyboardInterrupt, SystemExit):  # the first says what to install
         raise
     except BaseException as error:  # a panic of the tokenizers library is no Exception
-        raise damaged(folder, error, what="load the model", again=again) from error
+        raise damaged(folder, error, what=what, again=again) from error

@@ -8,16 +8,21 @@ Shape letters: N texts, M of them, D numbers of a vector, P pairs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Self
+from pathlib import Path
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.nearest import Matrix, row_dots
+from twicetold.tables.columns import BadValues
+from twicetold.tables.vectors import matrix_in, unit_rows
 from twicetold.trained.fitted import guessed
 from twicetold.trained.reading import RowsOf
 from twicetold.trained.scoring import TrainedModel
 
+Vectors: TypeAlias = Any
+"""(n, D) numbers, a column of n lists, or the path of a file of `numpy.save` or of a folder of model2vec."""
 EXPONENT = 0.9  # of unrelated pairs by static vectors, by which `evaluation.unlabelled` guesses a threshold
 NO_VECTOR = -1
 
@@ -104,3 +109,26 @@ class GivenVectors(TrainedModel):
     def read_corpus(self, rows_of: RowsOf) -> TextsWithVectors:
         """Raises: TypeError: there are no features."""
         raise TypeError("vectors that were made elsewhere are of some texts, not of a corpus")
+
+
+def folder_in(vectors: Vectors) -> Path | None:
+    """The folder that the vectors of tokens are in; None if there is none, and the vectors are those of the texts."""
+    return Path(vectors) if isinstance(vectors, str | Path) and Path(vectors).is_dir() else None
+
+
+def given(texts: Sequence[str], vectors: Vectors) -> GivenVectors:
+    """The model of n texts with vectors of their own.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        TypeError: as `unit_rows`.
+        ValueError: if there is no text; as `matrix_in` and `unit_rows`.
+    """
+    if not texts:
+        raise ValueError("there are no texts to compare")
+    if not isinstance(vectors, str | Path):
+        return GivenVectors(texts, unit_rows(vectors, count=len(texts)))
+    try:
+        return GivenVectors(texts, unit_rows(matrix_in(Path(vectors)), count=len(texts), name=str(vectors)))
+    except BadValues as error:
+        raise ValueError(f"{vectors}: {error}") from error

@@ -19,14 +19,13 @@ from safetensors import safe_open
 from sklearn.base import BaseEstimator
 
 from twicetold import layout
-from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.packages import naming_the_extra
 from twicetold.trained.columns import FAMILIES, ColumnEncoder
-from twicetold.trained.ensemble import Ensemble, Stacking
+from twicetold.trained.ensemble import Ensemble, Stacking, Weights
 from twicetold.trained.folder_files import field_of, read_recipe, refusing
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.reading import AnyEncoder

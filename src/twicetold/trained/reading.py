@@ -54,33 +54,26 @@ class EncoderInUse(Protocol):
     @property
     def searchable(self) -> bool:
         """Whether texts have search vectors."""
-        ...
 
     @property
     def score_is_dot_product(self) -> bool:
         """Whether the score of a pair is the dot product of these."""
-        ...
 
     @property
     def linear(self) -> bool:
         """Whether the search vectors are linear in the feature rows, up to their lengths."""
-        ...
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See the function of this name."""
-        ...
 
     def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """(P,) score of each pair, where it is no dot product."""
-        ...
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
         """(V, D) what each of V feature columns adds to the search vectors, as query and as document."""
-        ...
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The weights by name."""
-        ...
 
 
 def in_use(encoder: AnyEncoder) -> EncoderInUse:
@@ -144,16 +137,13 @@ class ReadTexts(Protocol):
     @property
     def searchable(self) -> bool:
         """Whether texts have search vectors; if not, the model scores pairs only."""
-        ...
 
     @property
     def score_is_dot_product(self) -> bool:
         """Whether the score of a pair is the dot product of its texts' search vectors."""
-        ...
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """(P,) score of each pair of texts; higher means more alike."""
-        ...
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """(M, D) search vectors of texts, as queries and as documents; one object twice where the roles do not differ.
@@ -161,7 +151,6 @@ class ReadTexts(Protocol):
         Raises:
             TypeError: if there are none.
         """
-        ...
 
     def keeping(self, texts: NDArray[np.int64]) -> "ReadTexts":
         """The same, with the search vectors of these texts encoded once and kept, where there are any.
@@ -169,7 +158,6 @@ class ReadTexts(Protocol):
         Args:
             texts: (M,) ascending; no other text can be asked for afterwards.
         """
-        ...
 
 
 @dataclass(frozen=True)

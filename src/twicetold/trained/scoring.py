@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import Featuriser
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.reading import AnyEncoder, EncodedTexts, ReadTexts, RowsOf, several
+
+ENCODED = 1 << 16  # texts that are encoded at once
 
 
 class TrainedModel(ABC):
@@ -97,3 +100,19 @@ class Scorer(TrainedModel):
     def read_corpus(self, rows_of: RowsOf) -> EncodedTexts:
         """Take the feature rows of a corpus from the cache, or compute them."""
         return EncodedTexts(self.encoder, rows_of(self.featuriser, ""), self.as_documents)
+
+
+def search_vectors(model: TrainedModel, texts: Sequence[str]) -> tuple[Matrix, Matrix]:
+    """(N, D) vectors of texts as queries and as documents; one object twice where the roles do not differ.
+
+    Raises:
+        TypeError: if the family scores pairs only, or one text is given in place of several.
+    """
+    blocks = [several(texts)[at : at + ENCODED] for at in range(0, len(texts), ENCODED)]
+    pairs = [model.read(block).search_matrices(np.arange(len(block))) for block in blocks]
+    if len(pairs) == 1:
+        return pairs[0]
+    queries, documents = zip(*pairs, strict=True)
+    stack = sparse.vstack if sparse.issparse(queries[0]) else np.concatenate
+    whole = stack(queries)
+    return whole, whole if all(q is d for q, d in pairs) else stack(documents)

@@ -3,21 +3,15 @@
 A small file may ask for much memory: with `mapping`, tokens share rows of the table, and each gets a copy of its row.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import safe_open
 
-from twicetold.errors import damaged
 from twicetold.features.static_tokens import SUBFOLDER, TABLES
 from twicetold.features.tokenizer_parts import loaded
-from twicetold.packages import PackageMissing
-from twicetold.pretrained import ModelUnavailable
-from twicetold.trained.folder_files import JSON_LIMIT, STATE_LIMIT
+from twicetold.trained.folder_files import STATE_LIMIT, read_object
 
 TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "model.safetensors", "config.json"
 FLOATS, WHOLE = ("F16", "F32", "F64"), ("I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64")
@@ -82,39 +76,16 @@ def is_model2vec(place: Path) -> bool:
     file = place / CONFIG
     if not file.is_file():
         return False
-    return bool(_json(file, JSON_LIMIT).get("model_type") == "model2vec")
-
-
-@contextmanager
-def refusing(folder: Path) -> Iterator[None]:
-    """End with one message that names the folder, whatever a file in it brings about."""
-    try:
-        yield
-    except (ModelUnavailable, PackageMissing, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a panic of the tokenizers library is no Exception
-        raise damaged(folder, error, what="read the vectors of tokens", again="download or save the folder") from error
+    return bool(read_object(file).get("model_type") == "model2vec")
 
 
 def _tokens(file: Path) -> int:
     """How many numbers the tokens of a tokenizer may have."""
-    _json(file, STATE_LIMIT)
+    read_object(file, limit=STATE_LIMIT)
     vocabulary = loaded(file.read_text(encoding="utf-8"), None).get_vocab()
     if not vocabulary:
         raise ValueError(f"{file.name}: expected tokens in the vocabulary, got none")
     return int(max(vocabulary.values())) + 1
-
-
-def _json(file: Path, limit: int) -> dict[str, Any]:
-    if (size := file.stat().st_size) > limit:
-        raise ValueError(f"{file.name}: expected at most {limit:,} bytes, got {size:,}")
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.name}: expected JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{file.name}: expected a JSON object, got {type(found).__name__}")
-    return found
 
 
 def _shape(tensors: Any, name: str, kinds: tuple[str, ...], dimensions: int) -> tuple[int, ...]:

@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.errors import damaged
 from twicetold.evaluation.inputs import described
 from twicetold.features.saved import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.columns import Floats, PretrainedTable, StaticTable, Table
-from twicetold.trained.folder_files import read_recipe
+from twicetold.trained.folder_files import read_recipe, refusing
 from twicetold.trained.model_folder import load_featuriser, load_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.threshold_record import read_decisions
@@ -119,7 +118,7 @@ def load_table(folder: Path) -> Scorer:
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
     """
     recipe = read_recipe(folder)
-    try:
+    with refusing(folder, what="load the table", again="export the model"):
         bits = recipe[KEY]["bits"]
         if bits not in ("int8", "float16"):
             raise ValueError(f"expected int8 or float16 as bits, got {described(bits)}")
@@ -140,8 +139,6 @@ def load_table(folder: Path) -> Scorer:
         scorer = Scorer(featuriser, encoder, decisions.selected, recipe["as_documents"], decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
-    except Exception as error:  # whatever a file from elsewhere brings about
-        raise damaged(folder, error, what="load the table", again="export the model") from error
     return scorer
 
 

@@ -9,11 +9,11 @@
 `evidence` says in sentences what they rest on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
@@ -25,6 +25,7 @@ from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 
+T = TypeVar("T")
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
 
 
@@ -111,7 +112,7 @@ class ThresholdRecord:
             data=name if isinstance(name, str) else None,
             decisions=read_decisions(folder) if saved and (folder / layout.DECISION).is_file() else None,
             dedupe=read_thresholds(folder),
-            calibration=_read_calibration(folder),
+            calibration=_read(folder, layout.CALIBRATION, CalibrationRecord.from_json, again="calibrate the model"),
             saved=saved,
         )
 
@@ -147,14 +148,7 @@ def read_thresholds(folder: Path) -> DedupeThresholds | None:
     Raises:
         ValueError: if the file holds something else.
     """
-    with refusing(folder):
-        require_model_files(folder)
-        if not (folder / layout.PRECISION).is_file():
-            return None
-        try:
-            return DedupeThresholds.from_json(read_object(folder / layout.PRECISION))
-        except ValueError as error:
-            raise ValueError(f"{layout.PRECISION}: {error}") from error
+    return _read(folder, layout.PRECISION, DedupeThresholds.from_json)
 
 
 def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None) -> None:
@@ -170,17 +164,19 @@ def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresh
         write_json(folder / layout.PRECISION, thresholds.to_json())
 
 
-def _read_calibration(folder: Path) -> CalibrationRecord | None:
-    file = folder / layout.CALIBRATION
-    if not file.is_file():
-        return None
-    with refusing(folder, again="calibrate the model"):
+def _read(
+    folder: Path, name: str, reader: Callable[[dict[str, Any]], T], *, again: str = "train the model"
+) -> T | None:
+    """What a file of a model folder holds; None if there is no such file."""
+    with refusing(folder, again=again):
         require_model_files(folder)
-        content = read_object(file)
+        if not (folder / name).is_file():
+            return None
+        content = read_object(folder / name)
         try:
-            return CalibrationRecord.from_json(content)
+            return reader(content)
         except (ValueError, AttributeError) as error:
-            raise ValueError(f"{layout.CALIBRATION}: {error}") from error
+            raise ValueError(f"{name}: {error}") from error
 
 
 def _expected(values: Mapping[str, Any]) -> tuple[float | None, IntervalEstimate]:

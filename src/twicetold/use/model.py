@@ -45,11 +45,11 @@ from twicetold.topics.naming import TERMS as TOPIC_TERMS
 from twicetold.topics.spherical import require_few
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
+from twicetold.trained.given_vectors import Vectors, folder_in, given
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.threshold_record import ThresholdRecord
-from twicetold.use.vectors import Vectors, folder_in, given
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 

@@ -16,10 +16,10 @@ from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
+from twicetold.trained.drift import Drift
 from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.reading import in_use
 from twicetold.trained.scoring import Scorer
-from twicetold.trained.unlike import Likeness
 from twicetold.use.model import Model
 
 COLUMNS = ("score", "probability", "duplicate")
@@ -72,7 +72,7 @@ def score_file(
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
-    likeness, use = Likeness(model), WordUse(model)
+    likeness, use = Drift(model), WordUse(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
         likeness.add(block.texts(pair[0]), scores)
         likeness.add(block.texts(pair[1]))

@@ -7,7 +7,7 @@
 | documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
-Metrics of pairs have no interval where one unit of sampling, or a few, hold most pairs (`intervals.few_units`).
+Metrics of pairs have no interval where one unit of sampling, or a few, hold most pairs (`few_units`).
 
 Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
 `published_threshold` as well, with its accuracy and F1. If train is asked for, its documents have the metrics over all
@@ -21,23 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation import dedupe_report, intervals
 from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, named_counts, pair_counts, pair_histograms
-from twicetold.evaluation.correlation import pearson, spearman
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
-from twicetold.evaluation.intervals import Interval, Ints
+from twicetold.evaluation.intervals import Interval, Ints, Statistic, bootstrap_interval, few_units
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
-from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
-from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts, pearson, spearman
 from twicetold.evaluation.thresholds import DedupeThresholds
-from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
+from twicetold_lab.evaluation import dedupe_report, pair_intervals
+from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
+from twicetold_lab.evaluation.units import PairedUnits, Units, pearson_terms, verdict_units
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
@@ -59,7 +57,7 @@ class Report:
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
     curves: dict[str, RocCurve]
-    units: dict[str, Kept] = field(default_factory=dict)
+    units: dict[str, PairedUnits] = field(default_factory=dict)
     points: tuple[OperatingPoint, ...] = ()
 
 
@@ -138,7 +136,7 @@ class Standard:
         for split in ("val", "test"):
             values = _over_all_pairs(counts[split])
             values |= {name: float(one.values.mean()) for name, one in retrieved[split].items()}
-            values[f"f1_{group}"] = _confusion_at(counts[split][group], decision.threshold).f1
+            values[f"f1_{group}"] = Confusion.at(counts[split][group], decision.threshold).f1
             metrics[split] = values | {"threshold": decision.threshold}
         curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
         if train is not None:
@@ -149,12 +147,13 @@ class Standard:
         pairs = all_pairs_intervals(histograms["test"], units)
         found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
         found |= {
-            name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved["test"].items()
+            name: pair_intervals.clustered_mean_interval(one.values, one.units)
+            for name, one in retrieved["test"].items()
         }
         ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
         wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
         named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
-        kept: dict[str, Kept] = {name: one for name, one in named.items() if name in wanted}
+        kept: dict[str, PairedUnits] = {name: one for name, one in named.items() if name in wanted}
         return Report(metrics, {"test": found}, curves, kept)
 
     def labelled_pairs(
@@ -174,9 +173,9 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        kept = kept_of_verdicts(decision.duplicate(test.score), test.label, units)
+        kept = verdict_units(decision.duplicate(test.score), test.label, units)
         points = operating_points(val, test, calibration=decision, units=units)
-        found = {} if intervals.few_units(units) else self._pair_intervals(test, decision, units)
+        found = {} if few_units(units) else self._pair_intervals(test, decision, units)
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
 
     def graded_pairs(
@@ -212,11 +211,13 @@ class Standard:
         }
         found = (
             {}
-            if intervals.few_units(units)
+            if few_units(units)
             else {
-                "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test), units),
-                "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test), units),
-                "auroc": intervals.auroc_interval(test.score, truth["test"], units),
+                "pearson": self._bootstrap(pair_intervals.pearson_statistic(test.score, test.label), len(test), units),
+                "spearman": self._bootstrap(
+                    pair_intervals.spearman_statistic(test.score, test.label), len(test), units
+                ),
+                "auroc": pair_intervals.auroc_interval(test.score, truth["test"], units),
             }
         )
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
@@ -298,33 +299,31 @@ class Standard:
     def _pair_intervals(self, pairs: ScoredPairs, decision: Decision, units: Ints | None) -> dict[str, Interval]:
         probability = decision.probability(pairs.score)
         statistics = {
-            "average_precision": intervals.average_precision_statistic(pairs.score, pairs.label),
-            "log_loss": intervals.mean_statistic(log_losses(probability, pairs.label)),
-            "brier": intervals.mean_statistic(squared_errors(probability, pairs.label)),
+            "average_precision": pair_intervals.average_precision_statistic(pairs.score, pairs.label),
+            "log_loss": pair_intervals.mean_statistic(log_losses(probability, pairs.label)),
+            "brier": pair_intervals.mean_statistic(squared_errors(probability, pairs.label)),
         }
+        published = {}
+        if self.published_threshold is not None:
+            drawn = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
+            published = {_at_published(name): drawn[name] for name in AT_PUBLISHED}
         return {
-            "auroc": intervals.auroc_interval(pairs.score, pairs.label, units),
+            "auroc": pair_intervals.auroc_interval(pairs.score, pairs.label, units),
             **{name: self._bootstrap(each, len(pairs), units) for name, each in statistics.items()},
             **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label, units),
-            **self._published_intervals(pairs, units),
+            **published,
         }
-
-    def _published_intervals(self, pairs: ScoredPairs, units: Ints | None) -> dict[str, Interval]:
-        if self.published_threshold is None:
-            return {}
-        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
-        return {_at_published(name): found[name] for name in AT_PUBLISHED}
 
     def _verdict_intervals(
         self, verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None
     ) -> dict[str, Interval]:
         return {
-            "accuracy": intervals.share_interval(verdict == label.astype(bool), units),
-            **intervals.confusion_intervals(verdict, label, units, resamples=self.resamples, seed=self.seed),
+            "accuracy": pair_intervals.share_interval(verdict == label.astype(bool), units),
+            **pair_intervals.confusion_intervals(verdict, label, units, resamples=self.resamples, seed=self.seed),
         }
 
     def _bootstrap(self, statistic: Statistic, pairs: int, units: Ints | None) -> Interval:
-        return intervals.bootstrap_interval(statistic, pairs, units, resamples=self.resamples, seed=self.seed)
+        return bootstrap_interval(statistic, pairs, units, resamples=self.resamples, seed=self.seed)
 
 
 def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:
@@ -352,9 +351,3 @@ def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:
 
 def _at_published(name: str) -> str:
     return f"{name}_at_published_threshold"
-
-
-def _confusion_at(counts: ScoreCounts, threshold: float) -> Confusion:
-    above = counts.score >= threshold
-    true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
-    return Confusion(true, false, counts.positives - true, counts.negatives - false)

@@ -18,10 +18,11 @@ import numpy as np
 
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import ScoredPairs, described
-from twicetold.evaluation.intervals import Interval, Ints, share_interval
+from twicetold.evaluation.intervals import Interval, Ints
 from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts, at_least, cuts, place_reaching
+from twicetold_lab.evaluation.pair_intervals import share_interval
 
 AIMS = (0.8, 0.9, 0.95, 0.99)
 SPLITS = ("val", "test")

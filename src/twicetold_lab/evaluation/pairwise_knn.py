@@ -32,11 +32,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from twicetold.evaluation.inputs import Vectors, binary
-from twicetold.evaluation.intervals import Interval, share_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
+from twicetold_lab.evaluation.pair_intervals import share_interval
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -146,8 +147,8 @@ class PairwiseKnn:
     def _counts(self, ranks: NDArray[np.int64], pairs: PooledPairs) -> "_Counts":
         truth = binary(pairs.label)
         capped = np.minimum(ranks, self.max_k + 1)
-        said = np.bincount(2 * capped + truth, minlength=2 * self.max_k + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
-        return _Counts(said[:, 1], said[:, 0], positives=int(truth.sum()), negatives=int((~truth).sum()))
+        same = np.bincount(2 * capped + truth, minlength=2 * self.max_k + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
+        return _Counts(same[:, 1], same[:, 0], int(truth.sum()) - same[:, 1], int((~truth).sum()) - same[:, 0])
 
 
 def mutual_ranks(pairs: PooledPairs) -> NDArray[np.int64]:
@@ -244,20 +245,12 @@ def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Pairs of each label that the rule predicts to be the same, (K,) each."""
+    """Pairs of each label that the rule predicts to be the same or not, (K,) each."""
 
     true_positive: NDArray[np.int64]
     false_positive: NDArray[np.int64]
-    positives: int
-    negatives: int
-
-    @property
-    def true_negative(self) -> NDArray[np.int64]:
-        return self.negatives - self.false_positive
-
-    @property
-    def false_negative(self) -> NDArray[np.int64]:
-        return self.positives - self.true_positive
+    false_negative: NDArray[np.int64]
+    true_negative: NDArray[np.int64]
 
 
 def _rates(counts: _Counts, *, calibration: _Counts) -> KnnRates:
@@ -269,12 +262,13 @@ def _rates(counts: _Counts, *, calibration: _Counts) -> KnnRates:
         + counts.false_negative * -np.log(after_no)
         + counts.true_negative * -np.log1p(-after_no)
     )
-    total = counts.positives + counts.negatives
+    positives = counts.true_positive + counts.false_negative
+    negatives = counts.false_positive + counts.true_negative
     return KnnRates(
-        true_positive_rate=counts.true_positive / counts.positives,
-        true_negative_rate=counts.true_negative / counts.negatives,
-        false_positive_rate=counts.false_positive / counts.negatives,
-        false_negative_rate=counts.false_negative / counts.positives,
-        accuracy=(counts.true_positive + counts.true_negative) / total,
-        cross_entropy=surprise / total,
+        true_positive_rate=counts.true_positive / positives,
+        true_negative_rate=counts.true_negative / negatives,
+        false_positive_rate=counts.false_positive / negatives,
+        false_negative_rate=counts.false_negative / positives,
+        accuracy=(counts.true_positive + counts.true_negative) / (positives + negatives),
+        cross_entropy=surprise / (positives + negatives),
     )

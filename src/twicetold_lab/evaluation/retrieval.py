@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.evaluation.inputs import DocumentVectors, Vectors, group_sizes
-from twicetold.evaluation.intervals import Interval, clustered_mean_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
+from twicetold_lab.evaluation.pair_intervals import clustered_mean_interval
+from twicetold_lab.evaluation.units import PairedUnits, Units
 
 VOTES = 4_000_000  # comparisons of two votes in memory at a time
 
@@ -137,7 +138,7 @@ class Found:
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
-    units: dict[str, Kept] = field(default_factory=dict)
+    units: dict[str, PairedUnits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class CorpusSearch:
         index = Index(texts, approximate=True, seed=self.seed) if with_index else None
         metrics: dict[str, dict[str, float]] = {}
         intervals: dict[str, dict[str, Interval]] = {}
-        kept: dict[str, Kept] = {}
+        kept: dict[str, PairedUnits] = {}
         for split, each in asked.items():
             depth = max(*self.at, *self.ndcg_at, self.rank)
             found = search_for(each, exact, queries, k=depth)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, pair_counts
-from twicetold.evaluation.correlation import pearson, spearman
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.ranking import ScoreCounts, pearson, spearman
 
 OF_CORPUS = "average_precision_cluster"
 """Primary metric of labelled pairs over all pairs of their texts, most of which have no label, as in a dedupe."""

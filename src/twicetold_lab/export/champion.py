@@ -19,15 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from twicetold import layout
-from twicetold.evaluation.intervals import (
-    PairedTest,
-    bootstrap_interval,
-    few_units,
-    paired_auroc_test,
-    pearson_statistic,
-    spearman_statistic,
-)
+from twicetold.evaluation.intervals import bootstrap_interval, few_units
 from twicetold.trained.locate import folder_of, model_folder
+from twicetold_lab.evaluation.pair_intervals import paired_auroc_test, pearson_statistic, spearman_statistic
+from twicetold_lab.evaluation.units import PairedTest
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.folder import RunFolder, SampledPairs
 from twicetold_lab.tracking.registry import Version, register
@@ -138,7 +133,9 @@ def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
             if not np.isnan(value)
         },
         tags=tags,
-        description=model_card(about, cards=root / CARDS, use=_address(about.data, alias)),
+        description=model_card(
+            about, cards=root / CARDS, use=f"models:/twicetold-{about.data}@{alias}" if alias else None
+        ),
         alias=alias,
         root=root,
     )
@@ -184,10 +181,6 @@ def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | No
     everything = np.ones((1, len(one)))
     ends = (-2.0, 2.0) if few else bootstrap_interval(lambda drawn: first(drawn) - second(drawn), len(one), one.units)
     return PairedTest(float((first(everything) - second(everything))[0]), *ends, float("nan"))
-
-
-def _address(data: str, alias: str | None) -> str | None:
-    return f"models:/twicetold-{data}@{alias}" if alias else None
 
 
 def _is_finished(place: Path) -> bool:

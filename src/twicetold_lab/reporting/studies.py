@@ -1,6 +1,6 @@
 """Studies: questions that trainings beside the grid answer, as tables of RESULTS.md and of the report.
 
-What came out is `study-<name>.json` in the folder of runs, which is in Git; tools/probe.py writes one.
+What came out is `study-<name>.json` in the folder of runs, which is in Git.
 """
 
 from collections.abc import Collection, Mapping, Sequence

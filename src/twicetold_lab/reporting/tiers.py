@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twicetold.evaluation.intervals import PairedTest
-from twicetold.evaluation.units import holm, paired_test
+from twicetold_lab.evaluation.units import PairedTest, holm, paired_test
 from twicetold_lab.reporting.glossary import describe, number, probability
 from twicetold_lab.reporting.leaderboard import MARK, Leaderboard, Row, or_worst, search_heading
 from twicetold_lab.reporting.tables import (

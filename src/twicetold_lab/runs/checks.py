@@ -18,7 +18,7 @@ from twicetold.trained.evidence import one_answer
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
 from twicetold_lab.runs.summary import may_have_met
-from twicetold_lab.scoring.elsewhere import MOST_SHARED
+from twicetold_lab.scoring.cross_domain import MOST_SHARED
 
 Severity = Literal["error", "warning", "note"]
 ERROR: Severity = "error"

@@ -24,11 +24,11 @@ from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.evaluation.stored import record
-from twicetold.evaluation.units import Kept
-from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.trained.folder_files import read_recipe, require_model_files
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
 from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
+from twicetold_lab.evaluation.units import PairedUnits
+from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
 from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
@@ -198,7 +198,7 @@ class RunFolder:
         return Cost.from_json(read_object(file), file) if file.is_file() else None
 
     @cached_property
-    def units(self) -> Mapping[str, Kept]:
+    def units(self) -> Mapping[str, PairedUnits]:
         """Test measure -> what a comparison of two models in pairs needs; empty in summaries of earlier code."""
         return units_from_json(self.summary.get(UNITS, []))
 

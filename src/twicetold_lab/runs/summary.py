@@ -8,10 +8,10 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.evaluation.decision import Verdict
-from twicetold.evaluation.units import Kept, to_json
 from twicetold.features.hashing_card import by_view
 from twicetold.trained.provenance import may_have_seen, pretrained_on_of, seen_of
 from twicetold_lab.evaluation.operating_points import OperatingPoint
+from twicetold_lab.evaluation.units import PairedUnits, to_json
 
 POINTS = "operating_points"
 UNITS = "units"  # a list, of which DVC shows nothing among its metrics
@@ -36,7 +36,7 @@ def summary(
     samples: Sequence[Verdict],
     tuned_how: str,
     points: Sequence[OperatingPoint],
-    units: Mapping[str, Kept],
+    units: Mapping[str, PairedUnits],
 ) -> Mapping[str, Any]:
     """The content of `layout.SUMMARY`.
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.dedupe_report import DedupeReport
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.components import components
 from twicetold.trained.reading import ReadTexts
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.dedupe_report import DedupeReport
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import KnnReport, PooledPairs
 from twicetold_lab.evaluation.retrieval import Asked, Found

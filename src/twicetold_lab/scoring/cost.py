@@ -6,11 +6,12 @@ Sizes are exact. Memory and times are observed: a second measurement gives other
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from twicetold.evaluation.inputs import described, is_number
+from twicetold.evaluation.stored import record
 
 FILE = "cost.json"
 """In a run folder. Not in `layout`, which every training imports: a name there would make all trainings stale."""
@@ -52,16 +53,14 @@ class Cost:
         Raises:
             ValueError: if it is something else.
         """
-        names = {field.name for field in fields(cls)}
-        if set(content) != names:
-            raise ValueError(f"expected {', '.join(sorted(names))} in {file}, got {', '.join(sorted(content))}{AGAIN}")
-        optional = {field.name for field in fields(cls) if "None" in f"{field.type}"}
+        try:
+            cost = record(cls, content, f"{file}")
+        except ValueError as error:
+            raise ValueError(f"{error}{AGAIN}") from error
         for name, value in content.items():
-            if name == "processor" or (value is None and name in optional):
-                continue
-            if not is_number(value) or not value > 0:
+            if name != "processor" and value is not None and not (is_number(value) and value > 0):
                 raise ValueError(f"expected a number above 0 as {name} in {file}, got {described(value)}{AGAIN}")
-        return cls(**content)
+        return cost
 
 
 AGAIN = ": measure the model again, with pipelines/measure.py"

@@ -52,7 +52,7 @@ def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:
 def choose_decisions(
     texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
 ) -> tuple[Decisions, DedupeThresholds | None]:
-    """The decisions by label, and the thresholds for a dedupe, chosen on validation.
+    """The decisions by label, and the thresholds for a dedupe, chosen on validation; None without `dedupe_inputs`.
 
     Where both are about one label, such as story beside the primary category, they have one calibration.
 
@@ -63,20 +63,13 @@ def choose_decisions(
         selection: primary metric, bins and classes.
     """
     decisions = decisions_of(selection, corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
-    thresholds = choose_for_dedupe(texts, corpus, selection)
+    found, thresholds = dedupe_inputs(texts, corpus, "val", classes=selection.classes), None
+    if found is not None:
+        thresholds = choose(found[1], found[0], complete=corpus.complete, bins=selection.bins)
     if thresholds is not None and thresholds.group in decisions.labels.keys() - {decisions.primary}:
         about = replace(decisions.labels[thresholds.group], decision=thresholds.decision)
         decisions = replace(decisions, labels={**decisions.labels, thresholds.group: about})
     return decisions, thresholds
-
-
-def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> DedupeThresholds | None:
-    """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
-    found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
-    if found is None:
-        return None
-    group, vectors = found
-    return choose(vectors, group, complete=corpus.complete, bins=selection.bins)
 
 
 def decisions_of(

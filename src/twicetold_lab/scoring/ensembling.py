@@ -1,7 +1,7 @@
 """The weights, decisions and thresholds of an ensemble, chosen on validation.
 
 Stacking by logistic regression fits the weights on validation, and everything that is chosen on validation afterwards
-is chosen on cross-fitted scores (`twicetold.evaluation.stacking`).
+is chosen on cross-fitted scores (`stacking`).
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,9 @@ import numpy as np
 
 from twicetold import layout
 from twicetold.evaluation.inputs import UNKNOWN, finest_group
-from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
 from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.components import components
-from twicetold.trained.ensemble import Ensemble, ReadByMembers, Stacking, check_members, read_corpus_by
+from twicetold.trained.ensemble import Ensemble, ReadByMembers, Stacking, Weights, check_members, read_corpus_by
 from twicetold.trained.model_folder import load_model, trained_on
 from twicetold.trained.reading import RowsOf
 from twicetold.trained.scoring import TrainedModel
@@ -24,6 +23,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.deciding import choose_decisions
 from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
+from twicetold_lab.scoring.stacking import cross_fit, deal, fit_weights, pairs_of_documents
 
 
 def make_ensemble(
@@ -44,7 +44,7 @@ def make_ensemble(
         stacking: `mean`, or `logistic` regression on the labels of validation.
 
     Returns:
-        The ensemble, thresholds for a dedupe (see `choose_for_dedupe`), the name of the primary metric and its value on
+        The ensemble, thresholds for a dedupe (see `choose_decisions`), the name of the primary metric and its value on
         validation. Where weights are fitted, all but the weights are of cross-fitted scores.
 
     Raises:

@@ -30,11 +30,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twicetold.evaluation.group_metrics import LeftOut
 from twicetold.evaluation.inputs import UNKNOWN, finest_clusters
-from twicetold.evaluation.intervals import Interval, effective_degrees, quantile
-from twicetold.evaluation.left_out import LeftOut
+from twicetold.evaluation.intervals import Interval, effective_degrees, jackknife_variance, quantile
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.neighbours.nearest import Matrix
 from twicetold.topics.grouping import METHODS, Method, Topics, group_topics
 from twicetold.topics.spherical import MOST_AGGLOMERATED

@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.evaluation.inputs import UNKNOWN
-from twicetold.evaluation.intervals import Interval, clustered_mean_interval
+from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.nearest import Matrix, similarities
 from twicetold.topics.near_copies import COPY, jaccard
+from twicetold_lab.evaluation.pair_intervals import clustered_mean_interval
 
 RANKS = (1, 3, 10)
 SHOWN = max(RANKS)

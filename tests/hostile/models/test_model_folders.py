@@ -364,24 +364,9 @@ def test_settings_that_make_no_sense_are_refused(model, changes):
     refused(model)
 
 
-@pytest.mark.parametrize("name", ["threshold", "slope", "intercept"])
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.5", None, True, [0.5]])
-def test_a_decision_is_three_finite_numbers(model, name, value):
-    edit(model / layout.DECISION, **{name: value})
-    refused(model, f"expected a finite number as '{name}' in decision.json, got")
-
-
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize(
-    ("instead", "reason"),
-    [
-        (None, "there is no file FILE"),
-        (Path.mkdir, "there is no file FILE"),
-        (os.mkfifo, "FILE is a pipe"),
-        (lambda file: file.symlink_to(file), "FILE is a symbolic link"),
-    ],
-)
-def test_a_file_that_is_missing_or_no_file_is_named(model, file, instead, reason):
+@pytest.mark.parametrize("instead", [None, Path.mkdir])
+def test_a_file_that_is_missing_or_no_file_is_named(model, file, instead):
     (model / file).unlink()
     if instead:
         instead(model / file)
@@ -389,7 +374,7 @@ def test_a_file_that_is_missing_or_no_file_is_named(model, file, instead, reason
         with pytest.raises(FileNotFoundError, match=f"no trained model in {re.escape(str(model))}"):
             load_model(model)
     else:
-        refused(model, reason.replace("FILE", re.escape(file)))
+        refused(model, f"there is no file {re.escape(file)}")
 
 
 @pytest.mark.parametrize("file", FILES)

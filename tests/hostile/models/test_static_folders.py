@@ -83,9 +83,9 @@ DAMAGED = {
     "a mapping below 0": (of_tensors(mapping=lambda v: np.full(len(v), -1)), "expected a mapping to the rows"),
     "a mapping of numbers with a point": (of_tensors(mapping=lambda v: np.zeros(len(v))), "expected mapping in 1"),
     "a mapping for no tokens": (of_tensors(mapping=np.zeros(1 << 20, np.uint8)), "expected a mapping of at most"),
-    "a tokenizer that is cut off": (written("tokenizer.json", b'{"model": '), "tokenizer.json: expected JSON"),
-    "a tokenizer that is no UTF-8": (written("tokenizer.json", b"\xff\xfe"), "tokenizer.json: expected JSON"),
-    "a tokenizer that is no object": (written("tokenizer.json", b"[]"), "tokenizer.json: expected a JSON object"),
+    "a tokenizer that is cut off": (written("tokenizer.json", b'{"model": '), "tokenizer.json is not JSON"),
+    "a tokenizer that is no UTF-8": (written("tokenizer.json", b"\xff\xfe"), "tokenizer.json is not JSON"),
+    "a tokenizer that is no object": (written("tokenizer.json", b"[]"), "expected an object in tokenizer.json"),
     "a tokenizer without a model": (of_tokenizer(lambda content: {**content, "model": None}), "model of a tokenizer"),
     "a token with a negative id": (of_tokenizer(ids(-1)), "cannot read the vectors"),
     "a token with an id beyond all": (of_tokenizer(ids(1 << 40)), "cannot read the vectors"),
@@ -93,9 +93,9 @@ DAMAGED = {
         of_tokenizer(lambda content: {**content, "model": {**content["model"], "vocab": {}, "unk_token": None}}),
         "cannot read the vectors",
     ),
-    "settings that are no JSON": (written("config.json", b"{"), "config.json: expected JSON"),
-    "settings that are no object": (written("config.json", b'["model2vec"]'), "config.json: expected a JSON object"),
-    "settings that are nested": (written("config.json", b"[" * 100_000), "config.json: expected JSON"),
+    "settings that are no JSON": (written("config.json", b"{"), "config.json is not JSON"),
+    "settings that are no object": (written("config.json", b'["model2vec"]'), "expected an object in config.json"),
+    "settings that are nested": (written("config.json", b"[" * 100_000), "config.json is not JSON"),
 }
 
 
@@ -124,5 +124,5 @@ def test_vectors_that_are_shared_are_not_multiplied_beyond_a_limit(folder, monke
 
 def test_large_files_of_json_are_not_opened(folder, monkeypatch):
     monkeypatch.setattr(static_folder, "STATE_LIMIT", 100)
-    with pytest.raises(ValueError, match=r"tokenizer.json: expected at most 100 bytes"):
+    with pytest.raises(ValueError, match=r"expected at most 100 bytes in tokenizer\.json"):
         twicetold.fit(TEXTS, vectors=folder)

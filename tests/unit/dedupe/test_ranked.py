@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from twicetold.dedupe.ranked import average_precision
-from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold_lab.evaluation.dedupe_report import rank_pairs
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "two sides"])

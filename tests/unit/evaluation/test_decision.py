@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import accuracy_score, f1_score
 
-from twicetold.evaluation.decision import Decision, decide, decide_counts
+from twicetold.evaluation.decision import Decision, decide, decide_counts, decide_weighted
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.stored import record
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(label for _, label in rows) < len(rows)
 )
+AIMS = ("accuracy", "f1")
 
 
 @given(labelled)
@@ -91,3 +92,36 @@ def test_bad_scores_and_labels_are_refused():
         decide([0.1, np.nan], [0, 1])
     with pytest.raises(ValueError, match="NaN"):
         Decision(0, 1, 0).duplicate([np.nan])
+
+
+@given(labelled, st.sampled_from(AIMS), st.sampled_from([1.0, 0.3, 1e5]))
+def test_with_equal_weights_the_decision_is_that_without(rows, aim, weight):
+    scores, labels = np.array(rows, dtype=float).T
+    expected = decide_counts(ScoreCounts.of(scores, labels), aim=aim)
+    got = decide_weighted(scores, labels.astype(bool), np.full(len(rows), weight), aim=aim)
+    assert got.threshold == expected.threshold
+    assert got.slope == pytest.approx(expected.slope, rel=1e-4, abs=1e-6)
+    assert got.intercept == pytest.approx(expected.intercept, rel=1e-4, abs=1e-6)
+
+
+@given(labelled, st.sampled_from(AIMS), st.randoms(use_true_random=False))
+def test_a_weight_of_three_is_three_pairs(rows, aim, chance):
+    scores, labels = np.array(rows, dtype=float).T
+    weights = np.array([chance.randint(1, 4) for _ in rows])
+    repeated = ScoreCounts.of(np.repeat(scores, weights), np.repeat(labels, weights))
+    got = decide_weighted(scores, labels.astype(bool), weights.astype(float), aim=aim)
+    assert got.threshold == decide_counts(repeated, aim=aim).threshold
+
+
+def test_weights_change_what_is_best():
+    scores, labels = np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True])
+    low = decide_weighted(scores, labels, np.array([1.0, 5.0, 1.0, 5.0]))
+    high = decide_weighted(scores, labels, np.array([1.0, 1.0, 5.0, 5.0]))
+    assert (low.threshold, high.threshold) == (0.5, 2.5)
+    assert low.intercept > high.intercept
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0])
+def test_weights_are_positive(weight):
+    with pytest.raises(ValueError, match="expected positive weights"):
+        decide_weighted(np.arange(2.0), np.array([False, True]), np.array([1.0, weight]))

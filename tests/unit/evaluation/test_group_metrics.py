@@ -1,4 +1,4 @@
-"""Agreement of groups: against scikit-learn, and against the definition text by text."""
+"""Agreement of groups against scikit-learn and the definition; intervals against computing anew, and by simulation."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from twicetold.evaluation.group_metrics import group_scores
+from twicetold.evaluation.group_metrics import MEASURES, agreement_intervals, group_scores, without_each
+
+FIELDS = {"pair_f1": "f1", "b3": "b3", "ari": "ari"}
 
 codes = st.integers(2, 30).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(-1, 6), min_size=n, max_size=n) for _ in range(2)])
@@ -52,3 +54,62 @@ def test_names_of_groups_do_not_matter():
 def test_groups_of_other_texts_are_refused(groups):
     with pytest.raises(ValueError, match="expected a predicted and a true group of each text"):
         group_scores(*groups)
+
+
+@given(codes)
+def test_the_measures_without_a_group_are_those_of_the_other_texts(groups):
+    predicted, true = map(np.asarray, groups)
+    found = without_each(predicted, true)
+    for place, group in enumerate(np.unique(true)):
+        others = true != group
+        if not others.any():
+            continue
+        scores = group_scores(predicted[others], true[others])
+        for name, values in zip(MEASURES, found):
+            assert np.isnan(values[place]) or values[place] == pytest.approx(getattr(scores, FIELDS[name]))
+
+
+def drawn_stories(rng, count):
+    """Stories of one to twelve texts; a text leaves its predicted group, or the story joins another, at random."""
+    sizes = rng.geometric(0.4, count).clip(max=12)
+    true = np.repeat(np.arange(count), sizes)
+    joined = np.where(rng.random(count) < 0.15, rng.integers(0, count, count), np.arange(count))
+    alone = rng.random(len(true)) < 0.2
+    return np.where(alone, count + np.arange(len(true)), joined[true]), true
+
+
+@pytest.mark.parametrize("count", [80, 300])
+def test_intervals_cover_the_agreement_of_other_stories(count):
+    rng = np.random.default_rng(5)
+    other = [group_scores(*drawn_stories(rng, count)) for _ in range(400)]
+    inside = dict.fromkeys(MEASURES, 0)
+    for _ in range(200):
+        found = agreement_intervals(*drawn_stories(rng, count))
+        for name in MEASURES:
+            low, high = found[name]
+            inside[name] += low <= np.mean([getattr(each, FIELDS[name]) for each in other]) <= high
+    assert {name: kept / 200 for name, kept in inside.items()} == {
+        name: pytest.approx(0.95, abs=0.05) for name in MEASURES
+    }
+
+
+def test_intervals_do_not_depend_on_names_or_on_the_order_of_texts():
+    rng = np.random.default_rng(0)
+    predicted, true = drawn_stories(rng, 40)
+    order = rng.permutation(len(true))
+    expected = agreement_intervals(predicted, true)
+    assert agreement_intervals(predicted[order] * 3 + 7, true[order]) == expected
+
+
+@pytest.mark.parametrize("errors", [0.02, 0.3])
+def test_an_interval_is_around_its_measure_where_pairs_of_texts_are_wrong(errors):
+    """Two of ten texts alone share a group with one other: a bootstrap of groups would have B-cubed too high."""
+    rng, true = np.random.default_rng(1), np.arange(500)
+    predicted = np.where(rng.random(500) < errors, rng.integers(0, 500, 500), true)
+    found = agreement_intervals(predicted, true)
+    low, high = found["b3"]
+    assert low < group_scores(predicted, true).b3 < high
+
+
+def test_a_measure_that_is_nowhere_defined_has_no_interval():
+    assert agreement_intervals(np.arange(5), np.arange(5)) == {"b3": (1.0, 1.0), "ari": (1.0, 1.0)}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
-from twicetold.evaluation.correlation import midranks, pearson, spearman
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
+from twicetold.evaluation.ranking import midranks, pearson, spearman
 
 decided = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 

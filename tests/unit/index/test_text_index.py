@@ -18,16 +18,14 @@ from scipy import sparse
 import twicetold
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
 from twicetold.index import dense_search, open_index, scored_search, segments
 from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
 from twicetold.index.texts import SCHEMA
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.scoring import Scorer
-from twicetold.trained.vectors import constant
 from twicetold.use.model import Model
 
 WORDS = "bank rate cut film star award drug trial phone chip game vote".split()

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from twicetold.evaluation.decision import decide
+from twicetold.evaluation.decision import decide, decide_weighted, effective_size, platt_of_each
 from twicetold.evaluation.pair_metrics import Confusion, squared_errors
 from twicetold.labels.assessment import METRICS, assess, for_half
 from twicetold.labels.sampling import CandidatePairs, draw
-from twicetold.labels.weighted import decide_weighted, effective_size, platt_of_each
 
 SHARES = ("accuracy", "precision", "recall")
 MANY = 20_000

@@ -184,21 +184,6 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     assert said == "the threshold was guessed for groups by the rule average, not for components"
 
 
-@pytest.mark.parametrize(
-    ("promised", "message"),
-    [
-        (3, "expected a list of objects as 'promised'"),
-        ([{"aimed": "a", "precision": {}}], "expected a number as 'aimed'"),
-        ([{"aimed": 0.8, "precision": {"value": 0.5}}], "expected the fields"),
-        ([{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}], "expected 0 <= low <= value"),
-    ],
-)
-def test_damaged_expectations_are_named(promised, message, model):
-    write_json(model.folder / layout.CALIBRATION, {"pairs": PAIRS, "promised": promised})
-    with pytest.raises(ValueError, match=rf"{layout.CALIBRATION}: {message}.*calibrate the model again"):
-        model.record  # noqa: B018
-
-
 def test_records_of_earlier_versions_have_no_expectations(model):
     for record in ({}, {"promised": None}, {"promised": [{"aimed": 0.8, "precision": None}]}):
         write_json(model.folder / layout.CALIBRATION, {"pairs": PAIRS, **record})
@@ -287,23 +272,26 @@ def test_a_draw_of_an_earlier_version_learns_the_number_of_texts_from_the_next_c
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"pairs": 3}, "calibration.json: expected 'pairs' to be of type dict"),
-        ({"pairs": {"file": "a", "count": "b"}}, "calibration.json: expected 'count' to be of type int"),
-        ({"pairs": {"file": "a", "count": 1}, "links": {"links": []}}, "calibration.json: expected the fields"),
+        ({"pairs": 3}, "expected 'pairs' to be of type dict"),
+        ({"pairs": {"file": "a", "count": "b"}}, "expected 'count' to be of type int"),
+        ({"pairs": PAIRS, "links": {"links": []}}, "expected the fields"),
+        ({"pairs": {**PAIRS, "labelled": "soon"}}, "expected a day such as 2026-01-31 as 'labelled'"),
+        ({"pairs": {**PAIRS, "labelled": 7}}, "expected a day such as 2026-01-31 as 'labelled'"),
+        ({"pairs": PAIRS, "promised": 3}, "expected a list of objects as 'promised'"),
+        ({"pairs": PAIRS, "promised": [{"aimed": "a", "precision": {}}]}, "expected a number as 'aimed'"),
+        ({"pairs": PAIRS, "promised": [{"aimed": 0.8, "precision": {"value": 0.5}}]}, "expected the fields"),
+        (
+            {"pairs": PAIRS, "promised": [{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}]},
+            "expected 0 <= low <= value",
+        ),
     ],
 )
 def test_a_damaged_record_is_named(content, message, model):
     (model.folder / layout.PRECISION).unlink()
     write_json(model.folder / layout.CALIBRATION, content)
-    with pytest.raises(ValueError, match=rf"cannot load the model in .*: {message}"):
+    named = rf"cannot load the model in .*: {layout.CALIBRATION}: {message}.*calibrate the model again"
+    with pytest.raises(ValueError, match=named):
         model.dedupe(["a text", "another"])
-
-
-@pytest.mark.parametrize("day", ["soon", 7])
-def test_a_day_that_is_none_is_named(day, model):
-    write_json(model.folder / layout.CALIBRATION, {"pairs": {"file": "a", "count": 1, "labelled": day}})
-    with pytest.raises(ValueError, match=r"calibration.json: expected a day such as 2026-01-31 as 'labelled'"):
-        model.record  # noqa: B018
 
 
 def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):

@@ -4,11 +4,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from twicetold.evaluation.decision import decide
+from twicetold.evaluation.decision import best_threshold, decide, decide_weighted
 from twicetold.evaluation.thresholds import choose_on_labels
 from twicetold.labels.link_estimates import link_estimates
 from twicetold.labels.sampling import CandidatePairs, draw
-from twicetold.labels.weighted import best_threshold, decide_weighted
 
 
 def test_the_expected_precision_is_a_cautious_one_among_all_candidates_and_its_interval_holds_it():

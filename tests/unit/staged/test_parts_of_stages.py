@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.evaluation.exact_interval import exact_interval
+from twicetold.evaluation.intervals import exact_interval
 from twicetold.neighbours import grouping
 from twicetold.neighbours.cells import PROBES
 from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, with_shards

@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights
 from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
@@ -22,7 +21,7 @@ from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
@@ -31,6 +30,7 @@ from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.cache import cached_rows
 from twicetold_lab.scoring.ensembling import _stack, load_members, make_ensemble
 from twicetold_lab.scoring.model_checks import other_parts
+from twicetold_lab.scoring.stacking import cross_fit, deal, fit_weights
 
 STATIC = {"embedding": 4, "init_std": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}
@@ -95,18 +95,6 @@ def test_the_score_is_the_mean_of_the_members_calibrated_log_odds(trained, quest
     sides = sides_of(questions)
     expected = np.mean([log_odds(member, *sides) for member in members.values()], axis=0)
     np.testing.assert_allclose(Ensemble(members, decisions[0], False).score(*sides), expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("kinds", [("static", "static"), ("static", "tfidf"), ("tfidf", "tfidf")])
-def test_the_dot_product_of_search_vectors_is_the_score_but_for_the_intercepts(kinds, trained, questions):
-    decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
-    members = {f"{n}": trained(k, seed=n, decision=d) for n, (k, d) in enumerate(zip(kinds, decisions))}
-    ensemble = Ensemble(members, decisions[0], False)
-    left, right = sides_of(questions)
-    one, other = ensemble.embed(left), ensemble.embed(right)
-    assert sp.issparse(one) is ("tfidf" in kinds)
-    dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
-    np.testing.assert_allclose(dots + 1.0, ensemble.score(left, right), rtol=1e-5, atol=1e-5)
 
 
 def test_documents_are_scored_by_the_dot_product_of_search_vectors(trained, questions):
@@ -226,16 +214,17 @@ WEIGHTS = Weights((0.25, 3.0), -4.0)
 
 
 @pytest.mark.parametrize("kinds", [("static", "static"), ("static", "tfidf"), ("tfidf", "tfidf")])
-@pytest.mark.parametrize("weights", [WEIGHTS, Weights((0.0, 2.0), 1.0)])
-def test_a_stacked_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds, weights, trained, questions):
+@pytest.mark.parametrize("weights", [None, WEIGHTS, Weights((0.0, 2.0), 1.0)])
+def test_a_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds, weights, trained, questions):
     decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
     members = {f"{n}": trained(k, seed=n, decision=d) for n, (k, d) in enumerate(zip(kinds, decisions))}
     ensemble = Ensemble(members, decisions[0], False, weights)
     left, right = sides_of(questions)
     each = np.stack([log_odds(member, left, right) for member in members.values()])
-    expected = weights.members @ each + weights.intercept
+    expected = each.mean(axis=0) if weights is None else weights.members @ each + weights.intercept
     np.testing.assert_allclose(ensemble.score(left, right), expected, rtol=1e-5, atol=1e-5)
     one, other = ensemble.embed(left), ensemble.embed(right)
+    assert sp.issparse(one) is any(kind == "tfidf" for kind, weight in zip(kinds, ensemble.stacked.members) if weight)
     dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
     np.testing.assert_allclose(dots + constant(ensemble), expected, rtol=1e-5, atol=1e-5)
 

@@ -13,9 +13,9 @@ import twicetold
 from twicetold.dedupe import prepared
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
+from twicetold.trained.drift import drift_of_text
 from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Mixture, Part, fit_to, mixture, save_fitted_to
-from twicetold.trained.unlike import unlike_text
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 PAIRS = [
     ("Where is my order?", "Where is my oder?"),
@@ -103,7 +103,7 @@ def test_a_text_is_one_text_in_each_unicode_form(text, other, lexical):
     assert (found.text, found.similarity) == (forms[0], pytest.approx(1, abs=1e-5))
     near = [forms[0], f"{forms[1]} !!", other, f"{text[:-1]}{text[-1] * 2}"]
     assert twicetold.fit(near, lexical=lexical).dedupe(near, threshold=0.5).group.tolist() == [0, 0, 1, 0]
-    assert unlike_text(model, forms[1]) is None
+    assert drift_of_text(model, forms[1]) is None
 
 
 def test_a_text_in_capitals_is_the_same_to_vectors():

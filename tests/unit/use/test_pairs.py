@@ -10,7 +10,7 @@ from twicetold import layout
 from twicetold.files import csv_text
 from twicetold.tables import reading
 from twicetold.tables.files import choose_pair, open_rows, write_rows
-from twicetold.trained.unlike import Likeness
+from twicetold.trained.drift import Drift
 from twicetold.use.pairs import score_file
 
 
@@ -66,14 +66,14 @@ def test_a_text_is_read_once_and_scores_stay_the_same(run, questions):
 
 def test_unknown_words_are_a_sign(run, questions):
     model = twicetold.load(run("tfidf"))
-    own, other = Likeness(model), Likeness(model)
+    own, other = Drift(model), Drift(model)
     own.add(questions.texts_of("train") * 10)
     other.add([f"the strange{n} bank" for n in range(200)])
     assert own.unknown_words == 0
     assert list(own.warnings()) == []
     assert other.unknown_words == 0.5  # the is a stop word
     assert "does not know 50% of the words" in next(other.warnings())
-    few = Likeness(model)
+    few = Drift(model)
     few.add(["strange"])
     assert few.unknown_words is None
 
@@ -90,7 +90,7 @@ def validated(folder, random):
 def test_another_share_of_duplicates_is_no_sign(share, run):
     folder, random = run(), np.random.default_rng(0)
     validated(folder, random)
-    likeness = Likeness(twicetold.load(folder))
+    likeness = Drift(twicetold.load(folder))
     label = random.random(3000) < share
     score = np.where(label, random.normal(0.8, 0.1, 3000), random.normal(0.3, 0.1, 3000))
     likeness.add([], score.astype(np.float32))
@@ -101,13 +101,13 @@ def test_another_share_of_duplicates_is_no_sign(share, run):
 def test_scores_between_those_of_validation_are_a_sign(run):
     folder, random = run(), np.random.default_rng(0)
     validated(folder, random)
-    likeness = Likeness(twicetold.load(folder))
+    likeness = Drift(twicetold.load(folder))
     likeness.add([], random.normal(0.55, 0.05, 3000).astype(np.float32))
     assert likeness.distance > 0.3
     assert "distributed unlike those of validation" in next(likeness.warnings())
 
 
 def test_a_model_folder_alone_has_no_scores_of_validation(run):
-    likeness = Likeness(twicetold.load(run()))
+    likeness = Drift(twicetold.load(run()))
     likeness.add([], np.zeros(1000, np.float32))
     assert likeness.distance is None

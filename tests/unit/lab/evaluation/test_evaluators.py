@@ -152,12 +152,6 @@ def test_pairs_of_one_unit_are_measured_without_intervals(kind, make):
     assert all(ends == (0, 1) for point in one.points if point.test for ends in point.test.intervals.values())
 
 
-@pytest.mark.parametrize(("kind", "make"), KINDS)
-def test_the_same_inputs_give_the_same_report(kind, make):
-    one, two = (run(kind, make(1), make(2)) for _ in range(2))
-    assert (one.metrics, one.intervals) == (two.metrics, two.intervals)
-
-
 def test_the_top_of_the_ranking_may_steer_training():
     primary = {"documents": "average_precision_story", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
     evaluator = Standard(resamples=100, primary=primary)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from twicetold.evaluation.intervals import spearman_statistic
+from twicetold_lab.evaluation.pair_intervals import spearman_statistic
 from twicetold_lab.export.champion import paired
 from twicetold_lab.runs.folder import SampledPairs
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.evaluation.units import Units
+from twicetold_lab.evaluation.units import Units
 from twicetold_lab.reporting import cost as costs
 from twicetold_lab.reporting import cost_figure
 from twicetold_lab.reporting.cost_figure import LogAxis, Point, front, rivals

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twicetold.evaluation.units import Units, Verdicts
+from twicetold_lab.evaluation.units import Units, Verdicts
 from twicetold_lab.reporting import Cell, Grid
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.reporting.recommendation import HOW_TO_READ, recommend

@@ -142,9 +142,12 @@ def test_a_processs_memory_that_the_system_does_not_tell_is_left_out(monkeypatch
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"model_bytes": "large"}, "expected a number above 0 as model_bytes in cost.json, got text of length 5"),
+        (
+            {"model_bytes": "large"},
+            "expected 'model_bytes' in cost.json to be of type int, got text of length 5: measure",
+        ),
         ({"texts_per_second_1": 0}, "as texts_per_second_1 in cost.json, got 0"),
-        ({"pair_milliseconds_p50": None}, "as pair_milliseconds_p50 in cost.json, got None"),
+        ({"pair_milliseconds_p50": None}, "as 'pair_milliseconds_p50' in cost.json, got None"),
         ({"speed": 3}, "in cost.json, got .*speed.*measure the model again"),
     ],
 )

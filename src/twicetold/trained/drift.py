@@ -42,7 +42,7 @@ SHOWN = 5  # unknown words that are named
 WORD = re.compile(r"[^\W_]{2,}")
 
 
-class Likeness:
+class Drift:
     """Collects what texts and scores are like.
 
     Args:
@@ -95,7 +95,7 @@ class Likeness:
             )
 
 
-def unlike_text(model: LoadedModel, text: str) -> str | None:
+def drift_of_text(model: LoadedModel, text: str) -> str | None:
     """What the model does not know of a single text, if that is most of it."""
     known, words = _known(model), _content(text, folded=_folded(model))
     unknown = [] if known is None else [word for word in words if word not in known]

@@ -10,8 +10,7 @@ less than two separate intervals suggest.
   the jackknife (Efron 1982), var(m) = U / (U - 1) Σ added². The differences of two models' terms give the variance of
   their difference in the same way.
 
-More than `MOST` units are pooled, each with every `MOST`-th other, and their terms added: pools of independent units
-are independent, and their variance is estimated as well by a thousand of them as by ten thousand.
+More than `intervals.MOST` units are pooled.
 
 Shape letters: P pairs, G units, U units or pools.
 """
@@ -19,20 +18,30 @@ Shape letters: P pairs, G units, U units or pools.
 import base64
 import binascii
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, stdtr
 
 from twicetold.evaluation.inputs import described, finite, is_number
-from twicetold.evaluation.intervals import PairedTest, effective_degrees, few_units, mcnemar, quantile, two_sided
+from twicetold.evaluation.intervals import Z, effective_degrees, few_units, pooled, quantile, variance
 from twicetold.evaluation.ranking import Floats
 
-MOST = 1024
-"""Units that are kept for a measure; further ones are pooled."""
 _KEYS = {"measure", "units", "digest"}
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Model a against model b on the same pairs: a − b, its 95 % interval and the two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,7 @@ class Units:
             terms: what each unit adds; those that are NaN, where the measure is undefined without it, count as 0.
             codes: arrays that tell these units, in this order, from others.
         """
-        known = np.where(np.isnan(terms), 0.0, terms)
-        pooled = np.bincount(np.arange(len(known)) % MOST, weights=known).astype(np.float64)
-        return cls(pooled, digest_of(*codes))
+        return cls(pooled(terms), digest_of(*codes))
 
     @classmethod
     def of_rows(cls, terms: Floats, units: NDArray[np.int64] | None, *codes: NDArray[Any]) -> "Units":
@@ -104,10 +111,10 @@ class Units:
         return cls.of(np.bincount(place, weights=values - values.mean()) / len(values), unit)
 
 
-Kept: TypeAlias = Verdicts | Units
+PairedUnits: TypeAlias = Verdicts | Units
 
 
-def kept_of_verdicts(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> Kept:
+def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> PairedUnits:
     """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
     if units is None or len(np.unique(units)) == len(units):
         return Verdicts.of(verdict, label)
@@ -128,14 +135,7 @@ def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
     return np.asarray((x * y - float(np.mean(x * y)) * (x * x + y * y) / 2) / len(x))
 
 
-def variance(terms: Floats) -> float:
-    """Variance of a measure from its (U,) terms, or of a difference of two from theirs; infinite for one unit."""
-    units = len(terms)
-    centred = terms - terms.mean()
-    return float(units / (units - 1) * np.dot(centred, centred)) if units > 1 else np.inf
-
-
-def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float) -> PairedTest:
+def paired_test(one: Sequence[PairedUnits], other: Sequence[PairedUnits], *, difference: float) -> PairedTest:
     """Whether two models differ on the same units.
 
     McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
@@ -166,6 +166,36 @@ def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float
     return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
 
 
+def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
+    """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
+
+    Args:
+        right_a: whether model a was right about each pair.
+        right_b: the same for model b.
+
+    Raises:
+        ValueError: if the lengths differ or there is no pair.
+    """
+    a, b = np.asarray(right_a, dtype=bool), np.asarray(right_b, dtype=bool)
+    if a.shape != b.shape or a.size == 0:
+        raise ValueError(f"expected decisions on the same pairs, got shapes {a.shape} and {b.shape}")
+    total, only_a, only_b = a.size, int((a & ~b).sum()), int((b & ~a).sum())
+    p_value = min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
+    # Agresti & Min: half a pair is added to each of the four cells.
+    centre = (only_a - only_b) / (total + 2)
+    error = math.sqrt(((only_a + only_b + 1) - (only_a - only_b) ** 2 / (total + 2)) / (total + 2) / (total + 2))
+    low, high = max(-1.0, centre - Z * error), min(1.0, centre + Z * error)
+    return PairedTest((only_a - only_b) / total, low, high, p_value)
+
+
+def two_sided(difference: float, error: float, degrees: float) -> float:
+    """p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
+    if error == 0:
+        return 1.0 if difference == 0 else 0.0
+    size = abs(difference) / error
+    return math.erfc(size / math.sqrt(2)) if math.isinf(degrees) else float(2 * stdtr(degrees, -size))
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values that are corrected for their number (Holm 1979, "A simple sequentially rejective multiple test")."""
     order = np.argsort(p_values, kind="stable")
@@ -177,12 +207,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def to_json(kept: Mapping[str, Kept]) -> list[dict[str, Any]]:
+def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:
     """What `from_json` reads, of each measure; terms as 16-bit numbers, relative to the largest."""
     return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
 
 
-def from_json(found: Any) -> dict[str, Kept]:
+def from_json(found: Any) -> dict[str, PairedUnits]:
     """Measure -> what was kept.
 
     Raises:
@@ -202,7 +232,7 @@ def digest_of(*codes: NDArray[Any]) -> str:
     return total.hexdigest()[:16]
 
 
-def _packed(kept: Kept) -> dict[str, Any]:
+def _packed(kept: PairedUnits) -> dict[str, Any]:
     about = {"units": len(kept.terms), "digest": kept.digest}
     if isinstance(kept, Verdicts):
         return {**about, "right": base64.b64encode(np.packbits(kept.right).tobytes()).decode()}
@@ -214,7 +244,7 @@ def _packed(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _unpacked(about: Any) -> tuple[str, Kept]:
+def _unpacked(about: Any) -> tuple[str, PairedUnits]:
     keys = set(about) if isinstance(about, dict) else set()
     if keys not in (_KEYS | {"right"}, _KEYS | {"terms", "largest"}):
         raise ValueError(

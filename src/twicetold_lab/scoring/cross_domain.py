@@ -19,20 +19,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation import intervals
-from twicetold.evaluation.correlation import pearson
-from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, few_units
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.evaluation.link_metrics import link_statistics, links_above, with_known
 from twicetold.evaluation.pair_metrics import Confusion
-from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.ranking import Floats, pearson
+from twicetold.trained.ensemble import constant
 from twicetold.trained.reading import ReadTexts
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.vectors import constant
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation import pair_intervals
+from twicetold_lab.evaluation.dedupe_report import rank_pairs
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.scoring.duplicates import duplicate_groups
@@ -42,7 +40,7 @@ MOST_SHARED = 0.01
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class CrossDomain:
     """Results on the test split of one dataset.
 
     Args:
@@ -53,11 +51,11 @@ class Elsewhere:
     metrics: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
 
-    def __or__(self, other: "Elsewhere") -> "Elsewhere":
-        return Elsewhere(self.metrics | other.metrics, self.intervals | other.intervals)
+    def __or__(self, other: "CrossDomain") -> "CrossDomain":
+        return CrossDomain(self.metrics | other.metrics, self.intervals | other.intervals)
 
 
-def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard) -> Elsewhere:
+def evaluate_cross_domain(model: TrainedModel, corpus: Corpus, evaluator: Standard) -> CrossDomain:
     """Evaluate a model on the test texts of a dataset that it may never have seen.
 
     Args:
@@ -68,7 +66,11 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
     members = corpus.members["test"]
     read: ReadTexts = model.read(corpus.texts_of("test")).keeping(np.arange(len(members)))
     vectors = _vectors(read, corpus, evaluator)
-    found = Elsewhere() if vectors is None else _ranked(vectors, evaluator)
+    found = CrossDomain()
+    if vectors is not None:
+        (group,) = vectors.groups
+        ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
+        found = CrossDomain({name: ranked.average_precision}, {name: ranked.average_precision_interval})
     try:
         threshold = model.decisions.of().usable.threshold
     except NoVerdict:
@@ -81,18 +83,16 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
     pairs = corpus.pairs["test"]
     score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
     units = units_of(pairs.left, pairs.right)
-    measured = Elsewhere()
+    measured = CrossDomain()
     if corpus.kind == "graded_pairs":
-        correlated = intervals.pearson_statistic(score, pairs.label)
-        spread = intervals.bootstrap_interval(
-            correlated, len(pairs), units, resamples=evaluator.resamples, seed=evaluator.seed
-        )
-        measured |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
+        correlated = pair_intervals.pearson_statistic(score, pairs.label)
+        spread = bootstrap_interval(correlated, len(pairs), units, resamples=evaluator.resamples, seed=evaluator.seed)
+        measured |= CrossDomain({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
     truth = pairs.label >= corpus.positive_label
-    measured |= Elsewhere({"same_share": float(truth.mean())})
+    measured |= CrossDomain({"same_share": float(truth.mean())})
     if threshold is not None:
         measured |= _decided(score >= threshold, truth, units, evaluator)
-    return found | (Elsewhere(measured.metrics) if intervals.few_units(units) else measured)
+    return found | (CrossDomain(measured.metrics) if few_units(units) else measured)
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:
@@ -112,13 +112,6 @@ def shared_texts(source: Corpus, other: Corpus) -> int:
     return shared
 
 
-def _ranked(vectors: DocumentVectors, evaluator: Standard) -> Elsewhere:
-    """Average precision over all pairs of texts."""
-    (group,) = vectors.groups
-    ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
-    return Elsewhere({name: ranked.average_precision}, {name: ranked.average_precision_interval})
-
-
 def _vectors(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> DocumentVectors | None:
     """The vectors of the test texts whose group is known, with that group alone; None without vectors or groups."""
     groups = duplicate_groups(corpus, "test", classes=evaluator.classes)
@@ -128,17 +121,17 @@ def _vectors(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> DocumentVe
     return with_known(DocumentVectors(*read.search_matrices(np.arange(len(codes))), {name: codes}), name)
 
 
-def _links(vectors: DocumentVectors, evaluator: Standard, least: float | None) -> Elsewhere:
+def _links(vectors: DocumentVectors, evaluator: Standard, least: float | None) -> CrossDomain:
     """F1 of the links from a dot product on, over all pairs of documents, with an interval that resamples groups."""
     (codes,) = vectors.groups.values()
     _, sizes = np.unique(codes, return_counts=True)
-    found = Elsewhere({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
+    found = CrossDomain({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
     if least is None:
         return found
     links = links_above(vectors, least)
     f1 = _f1_statistic(*link_statistics(codes, links))
-    interval = intervals.bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
-    return found | Elsewhere({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
+    interval = bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
+    return found | CrossDomain({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
 
 
 def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
@@ -152,11 +145,11 @@ def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
 
 def _decided(
     said: NDArray[np.bool_], truth: NDArray[np.bool_], units: NDArray[np.int64], evaluator: Standard
-) -> Elsewhere:
+) -> CrossDomain:
     """Accuracy and F1 of decisions about pairs."""
     confusion = Confusion.of(said, truth)
-    drawn = intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
-    return Elsewhere(
+    drawn = pair_intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
+    return CrossDomain(
         {"accuracy": confusion.accuracy, "f1": confusion.f1},
-        {"accuracy": intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
+        {"accuracy": pair_intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
     )

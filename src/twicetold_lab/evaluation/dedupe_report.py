@@ -15,32 +15,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
-from twicetold.evaluation.group_intervals import agreement_intervals, without_each
-from twicetold.evaluation.group_metrics import GroupScores, group_scores
-from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold.evaluation.group_metrics import GroupScores, agreement_intervals, group_scores, without_each
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import (
-    Interval,
-    bootstrap_interval,
-    bounded_interval,
-    effective_degrees,
-    logit_interval,
-)
-from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision, with_known
-from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.evaluation.intervals import Interval, bootstrap_interval
+from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision_with_interval, with_known
 from twicetold.evaluation.thresholds import DedupeThresholds
-from twicetold.evaluation.units import Kept, Units
-from twicetold.neighbours.grouping import Ints, Links, merge
+from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
+from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold_lab.evaluation.units import PairedUnits, Units
 
 COMPARED: Rule = "average"
 """The rule of grouping by whose ARI models are compared in pairs."""
 LINKS = ("precision", "recall", "text_precision")
-"""Measures of `KeptLinks`."""
+"""Measures of `LinksOnTest`."""
 
 
 @dataclass(frozen=True)
-class KeptLinks:
+class LinksOnTest:
     """Links at the threshold for an aimed precision, on test.
 
     Args:
@@ -89,10 +81,10 @@ class DedupeReport:
 
     chosen: DedupeThresholds
     ranked: Ranked | None
-    links: tuple[KeptLinks, ...]
+    links: tuple[LinksOnTest, ...]
     groups: Mapping[Rule, GroupScores]
     agreement: Mapping[Rule, Mapping[str, Interval]]
-    units: Mapping[str, Kept] = field(default_factory=dict)
+    units: Mapping[str, PairedUnits] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -176,7 +168,7 @@ def report(
                 intervals["text_precision"] = ends
             agreed = agreement_intervals(groups, codes)
             kept.append(
-                KeptLinks(
+                LinksOnTest(
                     aimed=each.aimed,
                     promised=each.precision,
                     precision=precision,
@@ -187,7 +179,7 @@ def report(
                 )
             )
     scores, agreement = {}, {}
-    units: dict[str, Kept] = {}
+    units: dict[str, PairedUnits] = {}
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         groups = found.cut(cut.threshold)
@@ -199,20 +191,6 @@ def report(
     if ranking:
         units[f"average_precision_{chosen.group}"] = ranking.units
     return DedupeReport(chosen, ranking, tuple(kept), scores, agreement, units)
-
-
-def text_precision_with_interval(codes: Ints, links: Links) -> tuple[float, Interval | None]:
-    """`text_precision`, and its interval; NaN without one where no text is linked.
-
-    Args:
-        codes: (M,) group of each document.
-        links: of the documents.
-    """
-    value, without = text_precision(codes, links)
-    if not len(links):
-        return value, None
-    interval = logit_interval(value, jackknife_variance(without), effective_degrees(without))
-    return value, bounded_interval(interval, value, codes[np.unique([links.left, links.right])])
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:

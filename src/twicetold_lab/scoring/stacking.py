@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from twicetold.evaluation.decision import sigmoid
-from twicetold.evaluation.inputs import binary, described, finite, is_number
+from twicetold.evaluation.inputs import binary, finite
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix
+from twicetold.trained.ensemble import Weights
 
 FOLDS = 5
 NEIGHBOURS = 20  # texts of other groups, for each text and member
@@ -34,34 +35,6 @@ MOST = 500_000  # pairs of a kind, within groups or at random
 RIDGE = 1e-6  # of squared weights of standardised scores, beside the mean loss: separable classes have finite weights
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights of an ensemble's members.
-
-    Args:
-        members: (M,) of each member's score.
-        intercept: added to the weighted sum.
-
-    Raises:
-        ValueError: if a number is not finite, a weight is below 0, or all weights are 0.
-    """
-
-    members: tuple[float, ...]
-    intercept: float = 0.0
-
-    def __post_init__(self) -> None:
-        numbers = (*self.members, self.intercept)
-        if wrong := [n for n in numbers if not is_number(n)]:
-            raise ValueError(f"expected finite numbers as weights and intercept, got {described(wrong[0])}")
-        if not self.members or min(self.members) < 0 or not any(self.members):
-            raise ValueError(f"expected weights of at least 0, not all of them 0, got {list(self.members)!r:.80}")
-
-    @classmethod
-    def mean(cls, members: int) -> "Weights":
-        """The same weight for each member, 1 in total."""
-        return cls((1 / members,) * members)
 
 
 @dataclass(frozen=True)
@@ -158,15 +131,14 @@ def deal(clusters: Ints, *, folds: int = FOLDS) -> Ints:
     return np.asarray(np.where(turn % 2, count - 1 - at, at)[place], np.int64)
 
 
-def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]], *, seed: int = 0) -> WeightedPairs:
+def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]]) -> WeightedPairs:
     """Pairs that stand for all pairs of documents.
 
     Args:
         codes: (n,) group of each document.
         vectors: by member, search vectors of the documents, as queries and as documents.
-        seed: of the random pairs.
     """
-    count, rng = len(codes), np.random.default_rng(seed)
+    count, rng = len(codes), np.random.default_rng(0)
     left, right, within = _within_groups(codes, rng)
     near = np.unique(np.concatenate([_nearest_others(codes, *each) for each in vectors]))
     low, high = np.sort(rng.integers(count, size=(2, MOST)), axis=0)

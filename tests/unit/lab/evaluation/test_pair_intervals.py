@@ -7,9 +7,11 @@ import pytest
 from scipy import special, stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from twicetold.evaluation import intervals, resampling
+from twicetold.evaluation import intervals
 from twicetold.evaluation.pair_metrics import Confusion
+from twicetold_lab.evaluation import pair_intervals
 from twicetold_lab.evaluation.pairwise_knn import units_of
+from twicetold_lab.evaluation.units import mcnemar
 
 
 def scored(seed, pairs=120, ties=True):
@@ -27,7 +29,7 @@ def test_delongs_covariance_equals_the_naive_sum_over_all_pairs():
         wins = np.sign(score[labels][:, None] - score[~labels][None, :]) / 2 + 0.5
         placements.append((wins.mean(axis=1), wins.mean(axis=0)))
     naive = np.cov([p for p, _ in placements]) / labels.sum() + np.cov([n for _, n in placements]) / (~labels).sum()
-    area, covariance = intervals._delong(list(scores), labels)
+    area, covariance = pair_intervals._delong(list(scores), labels)
     assert area == pytest.approx([roc_auc_score(labels, score) for score in scores])
     assert covariance == pytest.approx(naive)
 
@@ -37,26 +39,26 @@ def test_the_auroc_interval_covers_the_truth_in_about_95_of_100_samples():
     covered = 0
     for seed in range(400):
         scores, labels = scored(seed, ties=False)
-        low, high = intervals.auroc_interval(scores[0], labels)
+        low, high = pair_intervals.auroc_interval(scores[0], labels)
         covered += low <= truth <= high
     assert 0.92 <= covered / 400 <= 0.98
 
 
 def test_the_auroc_interval_has_no_width_at_the_border():
-    assert intervals.auroc_interval([0.0, 1.0, 2.0], [0, 1, 1]) == (1.0, 1.0)
+    assert pair_intervals.auroc_interval([0.0, 1.0, 2.0], [0, 1, 1]) == (1.0, 1.0)
 
 
 def test_delongs_paired_test_finds_a_difference_where_there_is_one_only():
     scores, labels = scored(1, pairs=3000)
-    better = intervals.paired_auroc_test(scores[0], scores[1], labels)
+    better = pair_intervals.paired_auroc_test(scores[0], scores[1], labels)
     assert better.difference == pytest.approx(roc_auc_score(labels, scores[0]) - roc_auc_score(labels, scores[1]))
     assert better.low > 0
     assert better.p_value < 1e-4
-    turned = intervals.paired_auroc_test(scores[1], scores[0], labels)
+    turned = pair_intervals.paired_auroc_test(scores[1], scores[0], labels)
     assert (turned.difference, turned.low, turned.p_value) == pytest.approx(
         (-better.difference, -better.high, better.p_value)
     )
-    same = intervals.paired_auroc_test(scores[0], 2 * scores[0] + 1, labels)
+    same = pair_intervals.paired_auroc_test(scores[0], 2 * scores[0] + 1, labels)
     assert (same.difference, same.p_value) == (0, 1)
 
 
@@ -66,37 +68,37 @@ def test_delongs_p_value_is_uniform_when_two_models_are_equally_good():
     for _ in range(300):
         labels = rng.random(200) < 0.5
         shared = rng.normal(size=200) + labels
-        p_values.append(intervals.paired_auroc_test(*(shared + rng.normal(size=(2, 200))), labels).p_value)
+        p_values.append(pair_intervals.paired_auroc_test(*(shared + rng.normal(size=(2, 200))), labels).p_value)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
 def test_models_scored_on_different_pairs_cannot_be_compared():
     with pytest.raises(ValueError, match="one score per label"):
-        intervals.paired_auroc_test([0.1, 0.2, 0.3], [0.1, 0.2], [0, 1, 0])
+        pair_intervals.paired_auroc_test([0.1, 0.2, 0.3], [0.1, 0.2], [0, 1, 0])
     with pytest.raises(ValueError, match="the same pairs"):
-        intervals.mcnemar([True], [True, False])
+        mcnemar([True], [True, False])
 
 
 @pytest.mark.parametrize(("right", "total"), [(0, 10), (3, 10), (10, 10), (671, 1000)])
 def test_the_accuracy_interval_is_wilsons(right, total):
     expected = stats.binomtest(right, total).proportion_ci(method="wilson")
-    assert intervals.accuracy_interval(right, total) == pytest.approx((expected.low, expected.high))
+    assert pair_intervals.accuracy_interval(right, total) == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize(("right", "total"), [(1, 0), (-1, 5), (6, 5)])
 def test_an_impossible_accuracy_is_refused(right, total):
     with pytest.raises(ValueError, match="0 <= right <= total"):
-        intervals.accuracy_interval(right, total)
+        pair_intervals.accuracy_interval(right, total)
 
 
 def test_mcnemars_test_is_the_exact_binomial_one():
     a = np.array([True] * 12 + [False] * 3 + [True] * 40 + [False] * 10)
     b = np.array([False] * 12 + [True] * 3 + [True] * 40 + [False] * 10)
-    found = intervals.mcnemar(a, b)
+    found = mcnemar(a, b)
     assert found.difference == pytest.approx(9 / 65)
     assert found.p_value == pytest.approx(stats.binomtest(3, 15).pvalue)
     assert 0 < found.low < found.difference < found.high
-    assert intervals.mcnemar(a, a).p_value == 1.0
+    assert mcnemar(a, a).p_value == 1.0
 
 
 @pytest.mark.parametrize("name", ["average_precision", "pearson", "spearman", "mean"])
@@ -106,18 +108,18 @@ def test_a_statistic_of_resampling_counts_equals_the_statistic_of_the_copied_row
     grades = grades.round()
     statistic, reference = {
         "average_precision": (
-            intervals.average_precision_statistic(scores[0], labels),
+            pair_intervals.average_precision_statistic(scores[0], labels),
             lambda rows: average_precision_score(labels[rows], scores[0][rows]),
         ),
         "pearson": (
-            intervals.pearson_statistic(scores[0], grades),
+            pair_intervals.pearson_statistic(scores[0], grades),
             lambda rows: stats.pearsonr(scores[0][rows], grades[rows]).statistic,
         ),
         "spearman": (
-            intervals.spearman_statistic(scores[0], grades),
+            pair_intervals.spearman_statistic(scores[0], grades),
             lambda rows: stats.spearmanr(scores[0][rows], grades[rows]).statistic,
         ),
-        "mean": (intervals.mean_statistic(scores[0]), lambda rows: scores[0][rows].mean()),
+        "mean": (pair_intervals.mean_statistic(scores[0]), lambda rows: scores[0][rows].mean()),
     }[name]
     rng = np.random.default_rng(5)
     drawn = rng.integers(0, 40, (25, 40))
@@ -127,9 +129,9 @@ def test_a_statistic_of_resampling_counts_equals_the_statistic_of_the_copied_row
 
 def test_bootstrap_intervals_are_seeded_and_do_not_depend_on_the_chunk(monkeypatch):
     scores, labels = scored(6)
-    statistic = intervals.average_precision_statistic(scores[0], labels)
+    statistic = pair_intervals.average_precision_statistic(scores[0], labels)
     whole = intervals.bootstrap_interval(statistic, 120, resamples=200, seed=1)
-    monkeypatch.setattr(resampling, "CHUNK", 1000)
+    monkeypatch.setattr(intervals, "CHUNK", 1000)
     assert intervals.bootstrap_interval(statistic, 120, resamples=200, seed=1) == pytest.approx(whole, abs=1e-12)
     assert intervals.bootstrap_interval(statistic, 120, resamples=200, seed=2) != whole
     assert whole[0] < average_precision_score(labels, scores[0]) < whole[1]
@@ -137,13 +139,13 @@ def test_bootstrap_intervals_are_seeded_and_do_not_depend_on_the_chunk(monkeypat
 
 def test_the_bootstrap_interval_of_a_mean_is_the_normal_one():
     values = np.random.default_rng(7).normal(size=2000)
-    low, high = intervals.bootstrap_interval(intervals.mean_statistic(values), 2000, resamples=2000)
+    low, high = intervals.bootstrap_interval(pair_intervals.mean_statistic(values), 2000, resamples=2000)
     error = values.std() / np.sqrt(2000)
     assert (low, high) == pytest.approx((values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.15 * error)
 
 
 def test_resamples_without_a_positive_are_left_out_and_without_any_are_an_error():
-    statistic = intervals.average_precision_statistic([0.3, 0.2, 0.1], [0, 1, 0])
+    statistic = pair_intervals.average_precision_statistic([0.3, 0.2, 0.1], [0, 1, 0])
     assert np.isnan(statistic(np.array([[2.0, 0.0, 1.0]])))
     assert intervals.bootstrap_interval(statistic, 3, resamples=50) <= (1.0, 1.0)
     with pytest.raises(ValueError, match="too few pairs"):
@@ -155,18 +157,18 @@ def test_drawing_the_four_counts_is_resampling_the_pairs():
     rng = np.random.default_rng(8)
     drawn = [Confusion.of(*rows[rng.integers(0, 100, 100)].T).f1 for _ in range(2000)]
     for units in (None, np.arange(100)):
-        found = intervals.confusion_intervals(*rows.T, units, resamples=2000)
+        found = pair_intervals.confusion_intervals(*rows.T, units, resamples=2000)
         assert found["f1"] == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])), abs=0.02)
         assert found["mcc"][0] < Confusion.of(*rows.T).mcc < found["mcc"][1]
 
 
 def test_a_mean_over_stories_is_as_certain_as_there_are_stories():
     values = np.repeat([0.0, 1.0], 50)
-    alone = intervals.clustered_mean_interval(values, np.arange(100))
-    by_ten = intervals.clustered_mean_interval(values, np.arange(100) // 10)
+    alone = pair_intervals.clustered_mean_interval(values, np.arange(100))
+    by_ten = pair_intervals.clustered_mean_interval(values, np.arange(100) // 10)
     assert np.ptp(alone) == pytest.approx(2 * stats.t.ppf(0.975, 100) * 0.5 / np.sqrt(99), rel=1e-3)
     assert np.ptp(by_ten) == pytest.approx(2 * stats.t.ppf(0.975, 10) * 0.5 / np.sqrt(9), rel=1e-3)
-    assert intervals.clustered_mean_interval(values, np.zeros(100, np.int64)) == (0, 1)
+    assert pair_intervals.clustered_mean_interval(values, np.zeros(100, np.int64)) == (0, 1)
 
 
 def test_pairs_are_of_one_unit_if_they_share_texts_directly_or_by_way_of_others():
@@ -192,7 +194,7 @@ def test_the_auroc_of_units_has_obuchowskis_variance():
     naive += 2 * units / (units - 1) * (above * below).sum() / positives / negatives
     added = above / positives + below / negatives
     degrees = ((added - added.mean()) ** 2).sum() ** 2 / ((added - added.mean()) ** 4).sum()
-    low, high = intervals.auroc_interval(score, labels, unit)
+    low, high = pair_intervals.auroc_interval(score, labels, unit)
     width = 2 * stats.t.ppf(0.975, degrees) * np.sqrt(naive) / (area * (1 - area))
     assert special.logit(high) - special.logit(low) == pytest.approx(width)
 
@@ -200,30 +202,30 @@ def test_the_auroc_of_units_has_obuchowskis_variance():
 def test_units_of_one_pair_change_no_interval_by_much():
     scores, labels = scored(11, pairs=1000)
     alone = np.arange(1000)
-    assert intervals.auroc_interval(scores[0], labels, alone) == pytest.approx(
-        intervals.auroc_interval(scores[0], labels), abs=2e-3
+    assert pair_intervals.auroc_interval(scores[0], labels, alone) == pytest.approx(
+        pair_intervals.auroc_interval(scores[0], labels), abs=2e-3
     )
     right = (scores[0] > 0.5) == labels
-    assert intervals.share_interval(right, alone) == pytest.approx(intervals.share_interval(right), abs=2e-3)
-    statistic = intervals.average_precision_statistic(scores[0], labels)
+    assert pair_intervals.share_interval(right, alone) == pytest.approx(pair_intervals.share_interval(right), abs=2e-3)
+    statistic = pair_intervals.average_precision_statistic(scores[0], labels)
     assert intervals.bootstrap_interval(statistic, 1000, alone, resamples=50) == intervals.bootstrap_interval(
         statistic, 1000, resamples=50
     )
 
 
 def test_where_all_pairs_of_few_units_are_right_the_interval_is_that_of_few():
-    low, high = intervals.share_interval(np.ones(300, bool), np.arange(300) // 100)
+    low, high = pair_intervals.share_interval(np.ones(300, bool), np.arange(300) // 100)
     assert low < 0.5 < high == 1
-    assert intervals.share_interval(np.ones(300, bool), np.arange(300))[0] > 0.98
+    assert pair_intervals.share_interval(np.ones(300, bool), np.arange(300))[0] > 0.98
     with pytest.raises(ValueError, match="got none"):
-        intervals.share_interval([], np.array([], np.int64))
+        pair_intervals.share_interval([], np.array([], np.int64))
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 3, 30])
 def test_an_interval_of_rare_errors_in_units_of_one_pair_is_not_wider_than_wilsons(wrong):
     right = np.arange(500) >= wrong
-    low, high = intervals.share_interval(right, np.arange(500))
-    assert (low, high) == pytest.approx(intervals.share_interval(right), abs=1e-3)
+    low, high = pair_intervals.share_interval(right, np.arange(500))
+    assert (low, high) == pytest.approx(pair_intervals.share_interval(right), abs=1e-3)
 
 
 def test_an_interval_of_a_mean_of_shares_is_that_of_values_alike_in_units_where_this_is_narrower():
@@ -239,7 +241,7 @@ def test_where_one_unit_holds_most_pairs_nothing_is_known_of_others(share):
     assert intervals.few_units(unit)
     for _ in range(100):
         often = 0.7 + 0.2 * rng.choice([-1, 1], 1000)[unit]
-        low, high = intervals.share_interval(rng.random(1000) < often, unit)
+        low, high = pair_intervals.share_interval(rng.random(1000) < often, unit)
         covered += low <= 0.7 <= high
     assert covered >= 95
     assert not intervals.few_units(np.arange(1000))
@@ -247,7 +249,7 @@ def test_where_one_unit_holds_most_pairs_nothing_is_known_of_others(share):
 
 
 def test_a_mean_without_variation_has_an_interval_by_effective_clusters():
-    low, high = intervals.clustered_mean_interval(np.ones(300), np.arange(300) // 3)
+    low, high = pair_intervals.clustered_mean_interval(np.ones(300), np.arange(300) // 3)
     assert 0.95 < low < 0.98
     assert high == 1
 
@@ -264,12 +266,12 @@ def alike_within_units(rng, number):
 @pytest.mark.parametrize("measure", ["accuracy", "auroc", "average_precision", "f1"])
 def test_intervals_of_pairs_that_share_texts_cover_the_truth(measure):
     find = {
-        "accuracy": lambda unit, score, label: intervals.share_interval((score > 0.6) == label, unit),
-        "auroc": lambda unit, score, label: intervals.auroc_interval(score, label, unit),
+        "accuracy": lambda unit, score, label: pair_intervals.share_interval((score > 0.6) == label, unit),
+        "auroc": lambda unit, score, label: pair_intervals.auroc_interval(score, label, unit),
         "average_precision": lambda unit, score, label: intervals.bootstrap_interval(
-            intervals.average_precision_statistic(score, label), len(unit), unit, resamples=200
+            pair_intervals.average_precision_statistic(score, label), len(unit), unit, resamples=200
         ),
-        "f1": lambda unit, score, label: intervals.confusion_intervals(score > 0.6, label, unit, resamples=200)["f1"],
+        "f1": lambda unit, score, y: pair_intervals.confusion_intervals(score > 0.6, y, unit, resamples=200)["f1"],
     }[measure]
     value = {
         "accuracy": lambda score, label: ((score > 0.6) == label).mean(),
@@ -284,11 +286,3 @@ def test_intervals_of_pairs_that_share_texts_cover_the_truth(measure):
         low, high = find(*alike_within_units(rng, 300))
         covered += low <= truth <= high
     assert covered / 200 >= (0.92 if measure in ("accuracy", "auroc") else 0.88)  # the bootstrap of percentiles
-
-
-def test_a_share_has_wilsons_interval_and_none_without_cases():
-    found = intervals.Share(3, 4)
-    assert (found.value, found.interval) == (0.75, intervals.accuracy_interval(3, 4))
-    empty = intervals.Share(0, 0)
-    assert np.isnan(empty.value)
-    assert empty.interval is None

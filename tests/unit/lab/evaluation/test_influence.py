@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from twicetold.evaluation.all_pairs import pair_counts, pair_histograms
-from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units, cluster_sums
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.units import variance
+from twicetold.evaluation.intervals import variance
+from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units, cluster_sums
 
 
 def sample(seed, stories=60, *, sparse_side=False):

@@ -11,15 +11,13 @@ Shape letters: M documents, T tables (label × metric), K distinct scores.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.all_pairs import PairHistogram
+from twicetold.evaluation.all_pairs import MEASURES, PairHistogram, influence_tables
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval
-from twicetold.evaluation.ranking import Floats, ScoreCounts
+from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval, variance
+from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.score_scale import ScoreScale
-from twicetold.evaluation.units import Units, variance
 from twicetold.neighbours.parallel import in_parallel
-
-MEASURES = ("auroc", "average_precision")
+from twicetold_lab.evaluation.units import Units
 
 
 def all_pairs_units(
@@ -81,15 +79,6 @@ def cluster_sums(
     return np.stack([np.bincount(clusters, weights=row) for row in touching])
 
 
-def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
-    """(metrics, bins + 1) influence of a positive and of a negative pair with each score index."""
-    counts, at = histogram.counts(), histogram.occupied()
-    tables = np.zeros((2, len(MEASURES), histogram.scale.bins + 1))
-    tables[:, 0, at] = _auroc_influence(counts)
-    tables[:, 1, at] = _average_precision_influence(counts)
-    return tables[0], tables[1]
-
-
 def row_sums(vectors: DocumentVectors, scale: ScoreScale, codes: NDArray[np.int64], tables: Floats) -> Floats:
     """(T, M): for each document the sum of table[score index] over the other documents of its code."""
     import torch  # which models in use do without
@@ -124,21 +113,3 @@ def row_sums(vectors: DocumentVectors, scale: ScoreScale, codes: NDArray[np.int6
     sums = np.empty((len(lookup), len(codes)))
     sums[:, tiling.order] = ordered * unit
     return sums
-
-
-def _auroc_influence(counts: ScoreCounts) -> Floats:
-    """(2, K): of positives and negatives."""
-    below = (np.cumsum(counts.negative) - counts.negative / 2) / counts.negatives
-    above = 1 - (np.cumsum(counts.positive) - counts.positive / 2) / counts.positives
-    area = counts.auroc()
-    return np.stack([(below - area) / counts.positives, (above - area) / counts.negatives])
-
-
-def _average_precision_influence(counts: ScoreCounts) -> Floats:
-    """(2, K): derivative of Σ recall step × precision in the number of pairs at each score."""
-    precision = counts.precision_from_top()
-    taken = np.cumsum((counts.positive + counts.negative)[::-1])[::-1]
-    # One more positive (negative) lifts (lowers) the precision at its own score and at all below.
-    lift = np.cumsum(counts.positive * (1 - precision) / taken)
-    drop = np.cumsum(counts.positive * precision / taken)
-    return np.stack([precision - counts.average_precision() + lift, -drop]) / counts.positives

@@ -10,15 +10,14 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.stacking import Weights
 from twicetold.features.tfidf import TfIdf
 from twicetold.models.tfidf import TfIdfCosine
-from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.data.corpus import Corpus, Pairs
 from twicetold_lab.evaluation.evaluators import Standard
-from twicetold_lab.scoring import elsewhere
-from twicetold_lab.scoring.elsewhere import evaluate_elsewhere, shared_texts
+from twicetold_lab.scoring import cross_domain
+from twicetold_lab.scoring.cross_domain import evaluate_cross_domain, shared_texts
 
 EVALUATOR = Standard(resamples=50)
 
@@ -54,7 +53,7 @@ def of_test(model, corpus):
 
 
 def test_documents_are_ranked_and_linked_over_all_pairs(model, headlines):
-    found, (score, same) = evaluate_elsewhere(model, headlines, EVALUATOR), all_pairs(model, headlines)
+    found, (score, same) = evaluate_cross_domain(model, headlines, EVALUATOR), all_pairs(model, headlines)
     assert found.metrics["average_precision_story"] == pytest.approx(average_precision_score(same, score), abs=1e-3)
     assert found.metrics["f1"] == pytest.approx(f1_score(same, score >= 0.2))
     assert found.metrics["same_share"] == pytest.approx(same.mean())
@@ -63,9 +62,10 @@ def test_documents_are_ranked_and_linked_over_all_pairs(model, headlines):
 
 
 def test_labelled_pairs_are_decided_by_the_threshold_that_the_model_brings(model, questions, monkeypatch):
-    assert set(evaluate_elsewhere(model, questions, EVALUATOR).intervals) == {"average_precision_cluster"}  # few units
+    of_few_units = evaluate_cross_domain(model, questions, EVALUATOR).intervals
+    assert set(of_few_units) == {"average_precision_cluster"}
     monkeypatch.setattr("twicetold.evaluation.intervals.FEWEST_UNITS", 0)
-    found, score = evaluate_elsewhere(model, questions, EVALUATOR), of_test(model, questions)
+    found, score = evaluate_cross_domain(model, questions, EVALUATOR), of_test(model, questions)
     truth = questions.pairs["test"].label == 1
     assert found.metrics["accuracy"] == pytest.approx(accuracy_score(truth, score >= 0.2))
     assert found.metrics["f1"] == pytest.approx(f1_score(truth, score >= 0.2))
@@ -74,7 +74,7 @@ def test_labelled_pairs_are_decided_by_the_threshold_that_the_model_brings(model
 
 
 def test_graded_pairs_are_decided_at_the_positive_grade(model, graded):
-    found, score = evaluate_elsewhere(model, graded, EVALUATOR), of_test(model, graded)
+    found, score = evaluate_cross_domain(model, graded, EVALUATOR), of_test(model, graded)
     grade = graded.pairs["test"].label
     assert found.metrics["pearson"] == pytest.approx(np.corrcoef(score, grade)[0, 1])
     assert found.metrics["accuracy"] == pytest.approx(accuracy_score(grade >= 4, score >= 0.2))
@@ -85,7 +85,7 @@ def test_the_threshold_of_an_ensemble_holds_for_its_vectors_up_to_the_constant_o
     both = Ensemble({"a": model, "b": replace(model)}, decision, False, Weights((0.5, 1.5), -0.3))
     score, same = all_pairs(both, headlines)
     both = replace(both, decision=replace(decision, threshold=float(np.quantile(score, 0.9)) + 1e-3))
-    found = evaluate_elsewhere(both, headlines, EVALUATOR)
+    found = evaluate_cross_domain(both, headlines, EVALUATOR)
     assert found.metrics["f1"] == pytest.approx(f1_score(same, score >= both.decision.threshold))
     assert 0 < found.metrics["f1"] < 1
 
@@ -93,7 +93,7 @@ def test_the_threshold_of_an_ensemble_holds_for_its_vectors_up_to_the_constant_o
 def test_a_model_without_a_verdict_is_ranked_and_decides_nothing(model, headlines):
     useless = LabelDecision("story", Decision(0.0, 4.0, -1.0), same=0.01, called=1.0, right=0.01)
     silent = replace(model, as_documents=True, by_label=Decisions({"story": useless}, "story", "story"))
-    found = evaluate_elsewhere(silent, headlines, EVALUATOR).metrics
+    found = evaluate_cross_domain(silent, headlines, EVALUATOR).metrics
     assert set(found) == {"average_precision_story", "same_share"}
 
 
@@ -103,5 +103,5 @@ def test_texts_that_both_have_are_counted_and_data_that_share_many_are_refused(n
     again = replace(headlines, texts=pa.array([texts[48], *headlines.texts.to_pylist()[1:]]))
     with pytest.raises(ValueError, match="1 of the 12 test texts of news are texts of train or validation of headli"):
         shared_texts(again, news)
-    monkeypatch.setattr(elsewhere, "MOST_SHARED", 0.1)
+    monkeypatch.setattr(cross_domain, "MOST_SHARED", 0.1)
     assert shared_texts(again, news) == 1

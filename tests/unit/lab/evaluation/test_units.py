@@ -6,22 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from twicetold.evaluation import units
 from twicetold.evaluation.all_pairs import pair_histograms
-from twicetold.evaluation.group_intervals import jackknife_variance, without_each
-from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold.evaluation.group_metrics import jackknife_variance, without_each
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import mcnemar
-from twicetold.evaluation.units import (
-    MOST,
-    Units,
-    Verdicts,
-    holm,
-    kept_of_verdicts,
-    paired_test,
-    pearson_terms,
-    variance,
-)
+from twicetold.evaluation.intervals import MOST, variance
+from twicetold_lab.evaluation import units
+from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold_lab.evaluation.units import Units, Verdicts, holm, mcnemar, paired_test, pearson_terms, verdict_units
 
 
 def of_mean(values):
@@ -165,7 +156,7 @@ def test_equal_models_are_told_apart_in_a_twentieth_of_samples_also_where_few_un
     for _ in range(1000):
         unit = np.repeat(np.arange(200), np.minimum(rng.zipf(2.0, 200), 100))
         right = [rng.normal(size=200)[unit] + rng.normal(size=len(unit)) > 0 for _ in range(2)]
-        kept = [kept_of_verdicts(each, np.ones(len(unit)), unit) for each in right]
+        kept = [verdict_units(each, np.ones(len(unit)), unit) for each in right]
         rejected += paired_test(kept[:1], kept[1:], difference=right[0].mean() - right[1].mean()).p_value < 0.05
     assert rejected / 1000 < 0.07
 
@@ -174,15 +165,15 @@ def test_no_models_are_told_apart_where_one_unit_holds_most_pairs():
     rng = np.random.default_rng(10)
     unit = np.where(np.arange(400) < 300, 0, np.arange(400) - 299)
     right = [rng.random(400) < share for share in (0.95, 0.5)]
-    kept = [kept_of_verdicts(each, np.ones(400), unit) for each in right]
+    kept = [verdict_units(each, np.ones(400), unit) for each in right]
     assert paired_test(kept[:1], kept[1:], difference=0.45).p_value == 1
 
 
 def test_verdicts_are_kept_one_by_one_unless_pairs_share_texts():
     verdict, label = np.arange(7) > 0, np.ones(7)
-    assert isinstance(kept_of_verdicts(verdict, label, None), Verdicts)
-    assert isinstance(kept_of_verdicts(verdict, label, np.arange(7)), Verdicts)
-    found = kept_of_verdicts(verdict, label, np.array([0, 0, 1, 2, 3, 4, 5]))
+    assert isinstance(verdict_units(verdict, label, None), Verdicts)
+    assert isinstance(verdict_units(verdict, label, np.arange(7)), Verdicts)
+    found = verdict_units(verdict, label, np.array([0, 0, 1, 2, 3, 4, 5]))
     assert found.terms == pytest.approx([-5 / 49, *[1 / 49] * 5])
 
 

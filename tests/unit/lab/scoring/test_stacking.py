@@ -6,8 +6,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from twicetold.evaluation import stacking
-from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
+from twicetold.trained.ensemble import Weights
+from twicetold_lab.scoring import stacking
+from twicetold_lab.scoring.stacking import cross_fit, deal, fit_weights, pairs_of_documents
 
 
 def scored(count=2000, members=3, seed=0):
