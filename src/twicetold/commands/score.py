@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from twicetold.interpretation.contributions import Explanation
     from twicetold.trained.loaded import LoadedModel
 
+SHOWN = 10  # pairs of terms of an explanation
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -32,9 +34,11 @@ def score(
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
     why: Annotated[
-        bool, typer.Option("--why", help="Show what pairs of terms add; of linear families and ensembles of them.")
+        bool,
+        typer.Option(
+            "--why", help="Show what the largest pairs of terms add, of linear families; with --json, of all."
+        ),
     ] = False,
-    top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
     about: About = None,
     as_json: Json = False,
 ) -> None:
@@ -53,13 +57,13 @@ def score(
         answer = _answer(loaded, left, right, about)
         explanation = _explanation(loaded, left, right) if why else None
     if as_json:
-        print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation, top))))
+        print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation))))
         return
     print(_told(answer))
     if explanation is not None:
         from twicetold.interpretation.contributions import explanation_text
 
-        print(f"\n{explanation_text(explanation, most=top)}", end="")
+        print(f"\n{explanation_text(explanation, most=SHOWN)}", end="")
 
 
 def _require_texts(left: str, right: str) -> None:
@@ -95,9 +99,13 @@ def _explanation(loaded: "LoadedModel", left: str, right: str) -> "Explanation":
     return explain(loaded.trained, left, right)
 
 
-def _contributions(explanation: "Explanation", top: int) -> dict[str, object]:
+def _contributions(explanation: "Explanation") -> dict[str, object]:
     names = ("left", "right", "contribution")
-    return {"contributions": [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]}
+    return {
+        "contributions": [
+            dict(zip(names, row, strict=True)) for row in explanation.largest(explanation.contribution.size)
+        ]
+    }
 
 
 def _told(answer: Answer) -> str:

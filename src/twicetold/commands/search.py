@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Delimiter, Format, Index, IndexModel, SkipBad, Text, tell_left_out
+from twicetold.commands._options import Index, IndexModel, Reading, with_options
 from twicetold.commands._waiting import open_index
 from twicetold.printable import json_text, print
 
@@ -19,8 +19,10 @@ AskedFile = Annotated[
 ]
 
 
+@with_options
 def search(
     folder: Index,
+    reading: Reading,
     texts: Asked = None,
     file: AskedFile = None,
     k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
@@ -28,11 +30,7 @@ def search(
         bool,
         typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
     ] = False,
-    text: Text = None,
     model: IndexModel = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
@@ -46,7 +44,7 @@ def search(
     _check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in _queries(texts, file, text, format=format, delimiter=delimiter, skip_bad=skip_bad):
+    for asked in _queries(texts, file, reading):
         matches = opened.search(asked, k, not_copies=not_copies)
         for query, found in zip(asked, matches, strict=True):
             _tell(query, found, named=named, as_json=as_json)
@@ -65,26 +63,14 @@ def _check_queries(texts: list[str] | None, file: str | None) -> None:
         raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
 
 
-def _queries(
-    texts: list[str] | None,
-    file: str | None,
-    text: str | None,
-    *,
-    format: str | None,
-    delimiter: str | None,
-    skip_bad: bool,
-) -> Iterator[list[str]]:
+def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Iterator[list[str]]:
     """The texts that are asked for, those of a file a block at a time."""
-    from twicetold.tables.files import choose_text, open_rows
-
     if file is None:
         yield texts or []
         return
-    with open_rows(file, format=format, delimiter=delimiter) as rows:
-        column = choose_text(rows, text)
-        for block in rows.blocks([column], skip_bad=skip_bad):
+    with reading.texts(file) as (_, column, blocks):
+        for block in blocks:
             yield block.texts(column)
-        tell_left_out(rows.bad)
 
 
 def _tell(query: str, found: Sequence["Match"], *, named: bool, as_json: bool) -> None:

@@ -4,8 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from twicetold.commands._options import Delimiter, Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
-from twicetold.commands._outputs import Force, require_apart
+from twicetold.commands._options import (
+    Compare,
+    ModelAndFile,
+    OutFile,
+    Reading,
+    file_format,
+    model_and_file,
+    with_options,
+)
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.printable import counted, json_text, print
 
@@ -18,10 +26,11 @@ SHOWN = 20  # topics in the summary
 LONGEST = 60  # characters of a text in the summary
 
 
+@with_options
 def topics(
     arguments: ModelAndFile,
+    reading: Reading,
     out: OutFile = "-",
-    text: Text = None,
     count: Annotated[
         int | None,
         typer.Option(
@@ -29,13 +38,7 @@ def topics(
         ),
     ] = None,
     method: Annotated[Method, typer.Option(help="agglomerative is for 5,000 rows at most.")] = "kmeans",
-    terms: Annotated[int, typer.Option(help="Words that name a topic.", min=1)] = 5,
-    seed: Annotated[int, typer.Option(help="Of kmeans.", min=0)] = 0,
-    lexical: Lexical = False,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
-    force: Force = False,
+    compare: Compare = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
     """Group the rows of a file by topic; each topic is named by its most distinctive words.
@@ -51,34 +54,28 @@ def topics(
     import sys
 
     with waiting("loading libraries"):
+        from twicetold.commands._columns import fitted_to
         from twicetold.commands._dedupe_file import TextFile
         from twicetold.tables.files import write_rows
         from twicetold.tables.streams import STANDARD
         from twicetold.topics.spherical import require_few
-        from twicetold.use.model import fit
 
-    model, file = model_and_file(arguments, "topics", lexical=lexical)
+    model, file = model_and_file(arguments, "topics", compare)
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
-    require_apart({"rows": out}, {"texts": file, "weights": model}, force=force)
+    require_apart({"rows": out}, {"texts": file, "weights": model})
     if model is not None:
         require_usable(model)
+    spelling = file_format(reading.format)
     with waiting(f"reading {file}"):
-        read = TextFile.read(file, text=text, format=format, delimiter=delimiter, skip_bad=skip_bad, added=ADDED)
+        read = TextFile.read(file, text=reading.text, skip_bad=reading.skip_bad, added=ADDED, **spelling)
     if method == "agglomerative":
         require_few(len(read.texts))
     loaded = None if model is None else load_model(model)
     with waiting("learning the words of the texts"):
-        loaded = loaded or fit(read.texts, lexical=lexical)
-    found = loaded.topics(
-        read.texts,
-        count=count,
-        method=method,
-        terms=terms,
-        seed=seed,
-        progress=lambda step: print(step, file=sys.stderr),
-    )
-    with write_rows(out, format=format or read.format, delimiter=read.delimiter) as write:
+        loaded = loaded or fitted_to(read, compare)
+    found = loaded.topics(read.texts, count=count, method=method, progress=lambda step: print(step, file=sys.stderr))
+    with write_rows(out, format=spelling["format"] or read.format, delimiter=read.delimiter) as write:
         start = 0
         for block in read.blocks:
             write(block.with_columns(_columns(found, slice(start, start + len(block)))))

@@ -24,7 +24,6 @@ def check(
             "--select", metavar="NUMBER", help="Make this check, such as TW004; again for more.", show_default="all"
         ),
     ] = None,
-    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
     as_json: Json = False,
 ) -> None:
     """Check runs for leakage, promises that were not kept, uneven comparisons.
@@ -39,8 +38,9 @@ def check(
     with waiting("checking"):
         from twicetold_lab.runs.checks import ERROR, FOUND, inspect
         from twicetold_lab.runs.checks import check as outcomes
+        from twicetold_lab.runs.records import CARDS
 
-        found = {f"{place}": outcomes(inspect(place, cards=cards), select or ()) for place in runs}
+        found = {f"{place}": outcomes(inspect(place, cards=CARDS), select or ()) for place in runs}
     if as_json:
         print(json_text({place: list(map(_as_json, each)) for place, each in found.items()}))
     else:

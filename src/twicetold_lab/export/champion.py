@@ -29,10 +29,9 @@ from twicetold.evaluation.intervals import (
 )
 from twicetold.trained.locate import folder_of, model_folder
 from twicetold_lab.reporting.model_card import About, model_card, read_about
-from twicetold_lab.runs.records import SampledPairs, read_scores
+from twicetold_lab.runs.records import CARDS, SampledPairs, read_scores
 from twicetold_lab.tracking.registry import Version, register
 
-CARDS = Path("data/cards")
 CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 
 

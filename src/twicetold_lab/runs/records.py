@@ -26,6 +26,8 @@ from twicetold_lab.evaluation.operating_points import OperatingPoint, points_fro
 from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
 
+CARDS = Path("data/cards")  # of datasets
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
