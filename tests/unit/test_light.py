@@ -69,7 +69,7 @@ def test_an_index_is_made_and_searched(family, run, questions_file, tmp_path):
     assert asked in works("search", tmp_path / "index", asked)
 
 
-@pytest.mark.parametrize("options", [["--lexical"], []])
+@pytest.mark.parametrize("options", [["--compare", "letters"], []])
 def test_a_file_is_deduped_without_a_model(options, questions_file):
     assert len(works("dedupe", questions_file, "--threshold", "0.6", *options).splitlines()) == 19
 
@@ -78,14 +78,14 @@ def test_a_file_is_deduped_grouped_by_topic_and_drawn_from(run, questions_file, 
     folder = run("static") / layout.MODEL
     assert len(works("dedupe", folder, questions_file, "--threshold", "0.9").splitlines()) == 19
     assert len(works("topics", folder, questions_file, "--count", "3").splitlines()) == 19
-    works("label", questions_file, "--lexical", "-o", tmp_path / "drawn.csv", given="q\n")
+    works("label", questions_file, "--compare", "letters", "-o", tmp_path / "drawn.csv", given="q\n")
 
 
 def test_groups_are_compared_with_known_ones(questions_file, tmp_path):
     texts = questions_file.read_text(encoding="utf-8").splitlines()[1:]
     lines = ["text,story", *(f"{text},{n // 3}" for n, text in enumerate(texts))]
     (tmp_path / "known.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    line = ("dedupe", tmp_path / "known.csv", "--lexical", "--truth", "story")
+    line = ("dedupe", tmp_path / "known.csv", "--compare", "letters", "--truth", "story")
     summary = json.loads(works(*line, "-o", tmp_path / "out.csv", "--json"))
     assert summary["agreement"]["measures"]["average_precision"]["value"] > 0
     assert "ARI" in works(*line, "--dry-run")

@@ -67,7 +67,7 @@ def test_nothing_is_dropped_unless_asked(run, twicetold, questions_file):
 
 @pytest.mark.parametrize(("out", "dropped"), [("u.csv", "u.dropped.csv"), ("u.csv.gz", "u.dropped.csv.gz")])
 def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetold, questions_file, tmp_path):
-    options = ("--lexical", "--threshold", "0.8")
+    options = ("--compare", "letters", "--threshold", "0.8")
     whole = twicetold("dedupe", questions_file, *options, "--format", "csv")
     done = twicetold("dedupe", questions_file, *options, "--drop", "-o", out, "--json")
     assert done.returncode == 0, done.stderr
@@ -87,7 +87,7 @@ def test_where_less_is_dropped_rows_of_an_earlier_call_do_not_stay(suffix, twice
     lines = [{"text": text} for text in ("bank rate cut", "bank rates cut", "vote game chip")]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     for threshold, count in (("0.5", 1), ("0.999", 0)):
-        line = ("dedupe", "in.jsonl", "--lexical", "--drop", "-o", f"u.{suffix}", "--threshold", threshold)
+        line = ("dedupe", "in.jsonl", "--compare", "letters", "--drop", "-o", f"u.{suffix}", "--threshold", threshold)
         assert twicetold(*line).returncode == 0
         file = tmp_path / f"u.dropped.{suffix}"
         if suffix == "parquet":
@@ -97,7 +97,7 @@ def test_where_less_is_dropped_rows_of_an_earlier_call_do_not_stay(suffix, twice
 
 
 def test_rows_are_not_dropped_to_standard_output_without_a_word(twicetold, questions_file, tmp_path):
-    done = twicetold("dedupe", questions_file, "--lexical", "--threshold", "0.8", "--drop")
+    done = twicetold("dedupe", questions_file, "--compare", "letters", "--threshold", "0.8", "--drop")
     assert "dropped 2 of 5 rows (40.0%); they are in no file, as there is none beside the output" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["questions.csv"]
 
@@ -106,7 +106,7 @@ def test_dropped_rows_replace_neither_the_input_nor_those_dropped_in_place(quest
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
     (tmp_path / "u.dropped.csv").write_text(questions_file.read_text())
-    options = ["--lexical", "--threshold", "0.8", "--drop"]
+    options = ["--compare", "letters", "--threshold", "0.8", "--drop"]
     done = CliRunner().invoke(app, ["dedupe", "u.dropped.csv", "-o", "u.csv", *options])
     assert done.exit_code == 2
     assert "the dropped rows would replace u.dropped.csv, from which the texts are read" in done.output
@@ -126,7 +126,7 @@ def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_
     long = "The committee met on Monday in the large hall to talk about the new bridge over the river, which costs"
     texts = ["swim swim", "swim swims", f"{long} 4711 euros", f"{long} 4712 euros", "red boat", "boat", "tents", "tent"]
     (tmp_path / "texts.csv").write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
-    done = twicetold("dedupe", "texts.csv", "--lexical", "--threshold", "0.3", "-o", "out.csv")
+    done = twicetold("dedupe", "texts.csv", "--compare", "letters", "--threshold", "0.3", "-o", "out.csv")
     head, *groups = done.stderr[done.stderr.index("loosest groups") :].splitlines()[:-1]
     assert head.endswith("weakest link that holds it together, by which they are sorted):")
     scores = [float(line.split(", ")[2].split()[0]) for line in groups]
@@ -248,7 +248,7 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
 
 
 def test_a_file_alone_is_grouped_by_its_letters_and_words(twicetold, questions_file, tmp_path):
-    options = ("--lexical", "--links", "links.csv", "--threshold", "0.8", "--json")
+    options = ("--compare", "letters", "--links", "links.csv", "--threshold", "0.8", "--json")
     done = twicetold("dedupe", questions_file, "-o", "out.csv", *options)
     assert done.returncode == 0, done.stderr
     written = rows((tmp_path / "out.csv").read_text())
@@ -278,7 +278,7 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
         (["nothing.csv"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),
-        (["--lexical", "nothing", "questions.csv"], "--lexical is for a file without a model"),
+        (["--compare", "letters", "nothing", "questions.csv"], "--compare is for a file without a model"),
         (["one", "two", "three"], "expected [MODEL] FILE, got 3 arguments"),
     ],
 )
@@ -476,7 +476,7 @@ def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, mes
 
 
 def test_links_and_summary_say_why(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.5", "-o", str(tmp_path / "out.csv"), "--why"]
+    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.5", "-o", str(tmp_path / "out.csv"), "--why"]
     done = CliRunner().invoke(app, [*line, "--links", str(tmp_path / "links.csv")])
     assert done.exit_code == 0, done.stderr
     found = rows((tmp_path / "links.csv").read_text())
@@ -488,7 +488,7 @@ def test_links_and_summary_say_why(questions_file, tmp_path):
 
 
 def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.8", "--id", "id"]
+    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.8", "--id", "id"]
     line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.stderr
@@ -519,7 +519,7 @@ def test_links_are_written_some_at_a_time_and_are_the_same(why, tmp_path, monkey
     monkeypatch.setattr(_dedupe_file.TextFile, "pairs", lambda self, *a: sizes.append(len(a[0])) or pairs(self, *a))
     for name, held in (("whole.csv", 1 << 14), ("blocks.csv", 7)):
         monkeypatch.setattr(_dedupe_file, "PAIRS", held)
-        line = ["dedupe", "in.csv", "--lexical", "--threshold", "0.2", "-o", "out.csv", "--links", name, *why]
+        line = ["dedupe", "in.csv", "--compare", "letters", "--threshold", "0.2", "-o", "out.csv", "--links", name, *why]
         assert CliRunner().invoke(app, line).exit_code == 0
     assert (tmp_path / "blocks.csv").read_text() == (tmp_path / "whole.csv").read_text()
     assert max(sizes[1:]) == 7

@@ -52,7 +52,7 @@ def test_an_index_by_a_model_without_labels_has_no_probabilities(twicetold, file
         f"the {place} bank cut its {rate} rate" for place in ("old", "new", "far") for rate in ("key", "top", "low")
     ]
     (files / "texts.csv").write_text("\n".join(["text", *texts, texts[0] + " again"]) + "\n")
-    drawn = twicetold("label", "texts.csv", "--lexical", "-o", "drawn.csv", input="q\n")
+    drawn = twicetold("label", "texts.csv", "--compare", "letters", "-o", "drawn.csv", input="q\n")
     assert drawn.returncode == 0, drawn.stderr
     built = twicetold("index", "build", "drawn.csv.model", "texts.csv", "-o", "faq")
     assert built.returncode == 0, built.stderr
@@ -168,7 +168,7 @@ def test_vectors_are_exported_with_ids_for_a_vector_database(run, twicetold, fil
         (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
         (("index", "build", "nothing", "rows.csv"), 2, "--out"),
-        (("index", "build", "no", "rows.csv", "-o", "faq", "--no-groups", "--rule", "complete"), 2, "say how to group"),
+        (("index", "build", "no", "rows.csv", "-o", "faq", "--rule", "none", "--threshold", "0.5"), 2, "say how to group"),
         (("index", "remove", "faq"), 2, "give ids"),
         (("search", "faq"), 2, "give texts"),
         (("search", "faq", "a", "-k", "0"), 2, "or equal to 1"),

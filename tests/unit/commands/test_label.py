@@ -188,12 +188,12 @@ def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
         f"{words[n % 75]} {words[(7 * n + n // 75) % 75]} {words[(11 * n + n // 15) % 75]} {n}" for n in range(150)
     ]
     (tmp_path / "texts.csv").write_text("text\n" + "".join(f"{text}\n{text} again\n" for text in texts))
-    drawn = twicetold("label", "texts.csv", "--lexical", "-o", "pairs.csv", "-n", "90")
+    drawn = twicetold("label", "texts.csv", "--compare", "letters", "-o", "pairs.csv", "-n", "90")
     assert "the model that compares the texts is in pairs.csv.model" in drawn.stderr
     draw = json.loads((tmp_path / "pairs.csv.draw.json").read_text())["pairs"]
     bare = [[text.removesuffix(" again") for text in (pair["left"], pair["right"])] for pair in draw]
     answers = "".join("y\n" if left == right else "n\n" for left, right in bare)
-    done = twicetold("label", "texts.csv", "--lexical", "-o", "pairs.csv", input=answers)
+    done = twicetold("label", "texts.csv", "--compare", "letters", "-o", "pairs.csv", input=answers)
     assert "90 of 90 pairs labelled" in done.stderr
     done = twicetold("calibrate", "pairs.csv.model", "pairs.csv", "-o", "model")
     assert done.returncode == 0, done.stderr
@@ -206,7 +206,7 @@ def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
 
 def test_a_model_without_labels_has_no_probabilities_in_the_report(texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    arguments = ["label", str(texts), "--lexical", "-o", "pairs.csv", "-n", "6", "--json"]
+    arguments = ["label", str(texts), "--compare", "letters", "-o", "pairs.csv", "-n", "6", "--json"]
     done = CliRunner().invoke(app, arguments, input="y\nn\n")
     assert done.exit_code == 0, done.output
     assert {row["probability"] for row in json.loads(done.stdout)["thresholds"]} == {None}

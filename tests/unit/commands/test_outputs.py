@@ -115,7 +115,7 @@ def test_a_labelling_goes_on_in_its_file(place):
     (place / "in.csv").write_text(many)
     for _ in range(2):
         done = CliRunner().invoke(
-            app, ["label", "in.csv", "--lexical", "-o", "labelled.csv", "-n", "4"], input="y\nq\n"
+            app, ["label", "in.csv", "--compare", "letters", "-o", "labelled.csv", "-n", "4"], input="y\nq\n"
         )
         assert done.exit_code == 0, done.output
     assert len((place / "labelled.csv").read_text().splitlines()) == 3

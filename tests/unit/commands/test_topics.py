@@ -42,7 +42,7 @@ def test_it_says_what_the_library_says_of_every_row(run, twicetold, news_file, t
 
 
 def test_without_a_model_the_file_itself_is_fitted_and_the_summary_names_the_topics(twicetold, news_file):
-    done = twicetold("topics", news_file, "--lexical", "-k", "2", "--format", "csv", "--terms", "1")
+    done = twicetold("topics", news_file, "--compare", "letters", "-k", "2", "--format", "csv", "--terms", "1")
     assert done.returncode == 0, done.stderr
     assert len(rows(done.stdout)) == 6
     assert "6 texts in 2 topics" in done.stderr
@@ -68,7 +68,7 @@ def test_a_row_without_text_is_named_and_may_be_left_out(run, twicetold, news_fi
         (("--text", "titel"), 1, "Did you mean 'title'?"),
         (("--text", "topic"), 1, "there is a column 'topic' already"),
         (("--json",), 2, "--json prints to stdout"),
-        (("--lexical",), 2, "--lexical is for a file without a model"),
+        (("--compare", "letters",), 2, "--compare is for a file without a model"),
     ],
 )
 def test_wrong_options_are_named(options, code, message, run, news_file):
