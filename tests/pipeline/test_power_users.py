@@ -113,10 +113,3 @@ def test_settings_that_make_no_sense_are_answered_in_a_line(lab, settings, answe
     assert answer in out
     assert "Traceback" not in out
     assert not (lab.root / "runs/refused/model").exists()
-
-
-def test_a_setting_that_a_recipe_of_ones_own_misspells_is_named(lab):
-    (lab.root / "conf/experiment/mine.yaml").write_text("# @package _global_\ntrainer:\n  epoch: 3\n")
-    ((code, out),) = lab.scripts(("train", "model=dae", "+experiment=mine", *QUICK))
-    assert code == 1
-    assert "there is no trainer.epoch: did you mean trainer.epochs?" in out

@@ -106,18 +106,6 @@ def test_sparse_embeddings_are_given_as_indices_and_values(served, scoring, monk
     }
 
 
-def test_one_sparse_row_is_one_row(served, scoring, monkeypatch):
-    monkeypatch.setattr(scoring.Scorer, "embed", lambda self, texts: sp.csr_matrix(np.array([[0, 3.0]])))
-    assert served(text=["a"]).to_dict("list") == {"indices": [[1]], "values": [[3.0]]}
-
-
-def test_rows_keep_the_index_of_the_input(served, scoring, folder):
-    model = ServedModel()
-    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder), "code": "none"}))
-    table = pd.DataFrame({"text": ["a", "b"]}, index=[7, 3])
-    assert model.predict(None, table).index.tolist() == [7, 3]
-
-
 @pytest.mark.parametrize(
     ("columns", "got"),
     [

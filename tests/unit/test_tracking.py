@@ -31,7 +31,6 @@ from twicetold_lab.tracking import (
 from twicetold_lab.tracking.attached import MARK
 from twicetold_lab.tracking.notes import telling
 from twicetold_lab.tracking.pages import FIXED, FURTHER
-from twicetold_lab.tracking.run import flatten
 from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
@@ -71,12 +70,6 @@ def as_origin(settings, origin):
 
 
 # new runs
-
-
-def test_the_family_is_a_parameter_of_every_run(settings):
-    with begin(settings, params={"objective": {"alpha": 10}}) as run:
-        pass
-    assert stored(settings, run.id).data.params == {"model": "dae", "objective.alpha": "10"}
 
 
 def test_what_another_process_was_in_the_way_of_is_written_again_and_any_other_error_is_passed_on():
@@ -129,10 +122,6 @@ def test_hundreds_of_parameters_and_very_long_values_are_logged(settings):
     assert (seen["long"], seen["empty"], seen["nothing"]) == ("x" * 5999 + "…", "", "{}")
 
 
-def test_flattening_keeps_texts_as_they_are():
-    assert flatten({"a": {"b": {"c": "1"}, "d": 1.0}, "e": ["x"]}) == {"a.b.c": "1", "a.d": "1.0", "e": '["x"]'}
-
-
 @pytest.mark.parametrize(
     ("error", "status"), [(ValueError, "FAILED"), (SystemExit, "FAILED"), (KeyboardInterrupt, "KILLED")]
 )
@@ -140,16 +129,6 @@ def test_a_run_that_ends_in_an_error_says_so_and_passes_it_on(settings, error, s
     with pytest.raises(error), begin(settings) as run:
         raise error
     assert stored(settings, run.id).info.status == status
-
-
-def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
-    with pytest.raises(ValueError, match="no such thing"), begin(settings) as cut:
-        raise ValueError("no such thing")
-    assert stored(settings, cut.id).data.tags["error"] == "ValueError: no such thing"
-    with begin(settings, resumed=True) as resumed:
-        pass
-    assert resumed.id == cut.id
-    assert "error" not in stored(settings, cut.id).data.tags
 
 
 def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
@@ -164,12 +143,6 @@ def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatc
     assert "system/system_memory_usage_megabytes" in stored(settings, long.id).data.metrics
     assert stored(settings, long.id).info.status == "FINISHED"
     assert stored(settings, short.id).data.metrics == {}
-
-
-def test_a_run_that_ends_well_is_finished(settings):
-    with begin(settings) as run:
-        assert stored(settings, run.id).info.status == "RUNNING"
-    assert stored(settings, run.id).info.status == "FINISHED"
 
 
 def test_everything_lies_under_the_root_and_nothing_in_the_working_directory(settings, tmp_path):
@@ -194,14 +167,6 @@ def test_a_file_that_is_not_there_is_an_error_of_the_caller(settings, tmp_path):
 
 
 # metrics and datasets
-
-
-def test_a_metric_without_a_step_is_the_last_word_after_a_curve(settings):
-    with begin(settings) as run:
-        for epoch, value in enumerate([0.5, 0.9, 0.7]):
-            run.log_metrics({"val/auroc": value}, epoch)
-        run.log_metrics({"val/auroc": 0.6, "val/f1": 0.5})
-    assert stored(settings, run.id).data.metrics == {"val/auroc": 0.6, "val/f1": 0.5}
 
 
 def test_a_metric_without_a_step_is_the_last_word_in_a_reopened_run_too(settings):
@@ -249,27 +214,6 @@ def test_datasets_are_inputs_of_the_run_once_each(settings):
 # models
 
 
-def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settings, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "recipe.json").write_text("{}")
-    with begin(settings) as run:
-        for epoch, value in enumerate([0.5, 0.7]):
-            run.log_metrics({"val/auroc": value}, epoch)
-        uri = run.log_model(folder, input_example={"text": ["a"]})
-    with find(settings) as again:
-        again.log_metrics({"test/auroc": 0.6})
-    client = open_store(settings, "quora").client
-    (output,) = stored(settings, run.id).outputs.model_outputs
-    model = client.get_logged_model(output.model_id)
-    assert uri == model.model_uri
-    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
-    assert {metric.key: metric.value for metric in model.metrics} == {"val/auroc": 0.7, "test/auroc": 0.6}
-    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
-    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
-    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
-
-
 def test_metrics_belong_to_the_model_and_to_the_split_they_were_measured_on(settings, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
@@ -284,7 +228,7 @@ def test_metrics_belong_to_the_model_and_to_the_split_they_were_measured_on(sett
         again.log_metrics({"test/auroc": 0.6, "parameters": 5.0})
     store = open_store(settings, "quora")
     (model,) = store.client.search_logged_models([store.experiment_id])
-    assert model.params == {"model": "dae", "alpha": "3"}
+    assert (str(model.status), model.source_run_id, model.params) == ("READY", run.id, {"model": "dae", "alpha": "3"})
     assert {metric.key: metric.dataset_name for metric in model.metrics} == {
         "train/loss": None,
         "val/auroc": "quora val",
@@ -324,14 +268,6 @@ def test_an_experiment_has_a_description_tags_and_views_with_columns(settings):
     assert state["orderByKey"] == "metrics.`best/auroc`"
     assert {"metrics.`best/auroc`", "metrics.`test/auroc`", "tags.`origin`"} <= set(state["selectedColumns"])
     assert json.loads(found.tags["mlflow.sharedViewState.sweeps"])["createdAt"] < board["createdAt"]
-
-
-def test_a_description_that_is_there_is_not_written_again(settings, monkeypatch):
-    from mlflow import MlflowClient
-
-    before = describe(settings).tags
-    monkeypatch.setattr(MlflowClient, "set_experiment_tag", lambda *_: pytest.fail("written again"))
-    assert describe(settings).tags == before
 
 
 def test_addresses_open_a_view_of_the_experiments_that_there_are(settings, monkeypatch):
@@ -437,63 +373,63 @@ DEFAULTS = {
 USUAL = {"seed": 0, "optimizer.lr": 0.001, "trainer.epochs": 200, "trainer.batch_size": 100}
 
 
-def test_parameters_are_what_differs_from_the_defaults_and_the_few_that_always_matter():
-    learning = {**DEFAULTS, "trainer": {"epochs": 30, "batch_size": 100, "patience": 5}}
-    assert telling(DEFAULTS, DEFAULTS) == USUAL
-    assert telling(learning, DEFAULTS) == USUAL | {"trainer.epochs": 30, "trainer.patience": 5}
-
-
-def test_a_parameter_that_the_command_names_is_shown_even_at_its_default():
-    assert telling(DEFAULTS, DEFAULTS, ["objective.alpha"]) == USUAL | {"objective.alpha": 10}
-    assert telling(DEFAULTS, DEFAULTS, ["objective"]) == USUAL | {"objective": "Denoising"}
-
-
-def test_an_exchanged_part_is_shown_by_its_class_and_null_and_underscored_keys_never():
-    learning = {**DEFAULTS, "objective": {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}}
-    assert telling(learning, DEFAULTS) == USUAL | {"objective": "Triplet", "objective.margin": 0.2}
-
-
-def test_a_family_that_learns_nothing_shows_no_setting_of_training():
+@pytest.mark.parametrize(
+    ("changed", "named", "shown"),
+    [
+        ({}, [], {}),
+        (
+            {"trainer": {"epochs": 30, "batch_size": 100, "patience": 5}},
+            [],
+            {"trainer.epochs": 30, "trainer.patience": 5},
+        ),
+        ({}, ["objective.alpha"], {"objective.alpha": 10}),
+        ({}, ["objective"], {"objective": "Denoising"}),
+        (
+            {"objective": {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}},
+            [],
+            {"objective": "Triplet", "objective.margin": 0.2},
+        ),
+    ],
+)
+def test_parameters_are_what_differs_from_the_defaults_what_the_command_names_and_a_few_more(changed, named, shown):
+    assert telling({**DEFAULTS, **changed}, DEFAULTS, named) == USUAL | shown
     assert telling({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
 
 
 # finding a run again
 
 
-def test_a_run_is_found_again_by_its_fingerprint(settings):
-    with begin(settings, params={"alpha": 1}) as run:
+@pytest.mark.parametrize("later", ["other", "sweep", "killed", "same"])
+def test_the_newest_finished_run_of_its_fingerprint_is_reopened_and_that_of_the_pipeline_first(settings, later):
+    with begin(as_origin(settings, "dvc"), params={"alpha": 1}) as run:
         pass
-    with begin(settings, tags={**TAGS, "fingerprint": "beef"}):
-        pass
+    if later == "killed":
+        with pytest.raises(KeyboardInterrupt), begin(as_origin(settings, "dvc")):
+            raise KeyboardInterrupt
+    else:
+        time.sleep(0.002)  # start times have whole milliseconds
+        tags = {**TAGS, "fingerprint": "beef"} if later == "other" else TAGS
+        with begin(as_origin(settings, "sweep" if later == "sweep" else "dvc"), tags=tags) as newer:
+            pass
     with find(settings, params={"alpha": 2}) as again:
-        assert again.id == run.id
+        assert again.id == (newer.id if later == "same" else run.id)
     assert stored(settings, run.id).data.params == {"model": "dae", "alpha": "1"}
 
 
-def test_the_newest_of_several_runs_is_reopened(settings):
-    for _ in range(3):
-        with begin(settings) as last:
-            time.sleep(0.002)  # start times have whole milliseconds
-    with find(settings) as again:
-        assert again.id == last.id
-
-
-def test_a_run_of_the_pipeline_goes_before_a_newer_one_of_a_sweep(settings):
-    with begin(as_origin(settings, "dvc")) as run:
-        pass
-    with begin(as_origin(settings, "sweep")):
-        pass
-    with find(settings) as again:
-        assert again.id == run.id
-
-
-def test_a_finished_run_goes_before_a_newer_one_that_was_killed(settings):
-    with begin(settings) as run:
-        pass
-    with pytest.raises(KeyboardInterrupt), begin(settings):
-        raise KeyboardInterrupt
-    with find(settings) as again:
-        assert again.id == run.id
+def test_a_resumed_training_goes_on_with_the_run_that_was_cut_off_as_a_job_of_its_sweep(settings):
+    parents = [sweep_parent(settings, experiment="quora", sweep_id=name, name=name) for name in ("one", "it's two")]
+    assert parents[0] != parents[1]
+    with pytest.raises(ValueError, match="no such thing"), begin(settings, parent=parents[0]) as cut:
+        cut.log_metrics({"val/auroc": 0.5}, step=0)
+        raise ValueError("no such thing")
+    assert stored(settings, cut.id).data.tags["error"] == "ValueError: no such thing"
+    with begin(settings, parent=parents[1], resumed=True) as resumed:
+        resumed.log_metrics({"val/auroc": 0.6}, step=1)
+    seen = stored(settings, cut.id)
+    assert resumed.id == cut.id
+    assert (seen.info.status, seen.data.metrics["val/auroc"]) == ("FINISHED", 0.6)
+    assert seen.data.tags["mlflow.parentRunId"] == parents[1]
+    assert "error" not in seen.data.tags
 
 
 def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
@@ -510,27 +446,6 @@ def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
         {"model": "dae", "alpha": "1"},
     )
     assert {**TAGS, "origin": "dvc"}.items() <= seen.data.tags.items()
-
-
-def test_a_resumed_training_goes_on_with_the_run_that_was_cut_off(settings):
-    with pytest.raises(KeyboardInterrupt), begin(settings) as cut:
-        cut.log_metrics({"val/auroc": 0.5}, step=0)
-        raise KeyboardInterrupt
-    with begin(settings, resumed=True) as resumed:
-        resumed.log_metrics({"val/auroc": 0.6}, step=1)
-    assert resumed.id == cut.id
-    assert stored(settings, cut.id).info.status == "FINISHED"
-    assert stored(settings, cut.id).data.metrics["val/auroc"] == 0.6
-
-
-def test_a_training_that_another_sweep_resumes_is_a_job_of_that_one(settings):
-    parents = [sweep_parent(settings, experiment="quora", sweep_id=name, name=name) for name in ("one", "two")]
-    with pytest.raises(KeyboardInterrupt), begin(settings, parent=parents[0]) as cut:
-        raise KeyboardInterrupt
-    with begin(settings, parent=parents[1], resumed=True) as resumed:
-        pass
-    assert resumed.id == cut.id
-    assert stored(settings, cut.id).data.tags["mlflow.parentRunId"] == parents[1]
 
 
 def test_a_resumed_training_leaves_a_finished_run_alone(settings):
@@ -594,16 +509,6 @@ def test_jobs_that_report_at_the_same_time_make_one_parent_and_lose_no_report(se
     assert [metric.step for metric in history] == list(range(len(values)))
     assert shown == sorted(shown)
     assert shown[-1] == stored(settings, parent).data.metrics["best/auroc"] == 0.9
-
-
-def test_another_sweep_has_another_parent(settings):
-    assert job(settings, 0.5)[0] != job(settings, 0.5, sweep_id="it's another")[0]
-    assert job(settings, 0.5, sweep_id="it's another")[0] == job(settings, 0.5, sweep_id="it's another")[0]
-
-
-def test_a_sweep_whose_jobs_all_diverge_has_no_best(settings):
-    parent, _ = job(settings, float("nan"))
-    assert stored(settings, parent).data.metrics == {}
 
 
 # stores that fail
@@ -680,11 +585,6 @@ def test_a_failing_store_does_not_hide_the_error_of_the_training(settings, monke
 
 
 # where the store is
-
-
-def test_the_environment_wins_over_the_settings(tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://tracking.example")
-    assert address(Settings(True, "sqlite:///x.db", tmp_path, "run")) == "http://tracking.example"
 
 
 @pytest.mark.parametrize(
@@ -873,14 +773,6 @@ def test_a_revision_in_a_checkout_of_another_user_is_refused_in_gits_words(check
         assert "git knows no commit" not in str(refusal.value)
 
 
-def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):
-    (checkout / "installed").mkdir()
-    monkeypatch.setattr(repository, "REPOSITORY", checkout / "installed")
-    with begin(settings) as run:
-        pass
-    assert "git" not in stored(settings, run.id).data.tags
-
-
 # tracking switched off
 
 
@@ -937,3 +829,50 @@ def test_nothing_is_attached_where_there_is_no_store_and_none_is_made(tmp_path, 
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     assert not attach(Settings(enabled=True, uri=None, root=tmp_path, origin="dvc"), "quora", [])
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settings, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "recipe.json").write_text("{}")
+    with begin(settings) as run:
+        for epoch, value in enumerate([0.5, 0.7]):
+            run.log_metrics({"val/auroc": value}, epoch)
+        uri = run.log_model(folder, input_example={"text": ["a"]})
+    with find(settings) as again:
+        again.log_metrics({"test/auroc": 0.6})
+    client = open_store(settings, "quora").client
+    (output,) = stored(settings, run.id).outputs.model_outputs
+    model = client.get_logged_model(output.model_id)
+    assert uri == model.model_uri
+    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
+    assert {metric.key: metric.value for metric in model.metrics} == {"val/auroc": 0.7, "test/auroc": 0.6}
+    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
+    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
+    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
+
+
+def test_a_description_that_is_there_is_not_written_again(settings, monkeypatch):
+    from mlflow import MlflowClient
+
+    before = describe(settings).tags
+    monkeypatch.setattr(MlflowClient, "set_experiment_tag", lambda *_: pytest.fail("written again"))
+    assert describe(settings).tags == before
+
+
+def test_a_sweep_whose_jobs_all_diverge_has_no_best(settings):
+    parent, _ = job(settings, float("nan"))
+    assert stored(settings, parent).data.metrics == {}
+
+
+def test_the_environment_wins_over_the_settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://tracking.example")
+    assert address(Settings(True, "sqlite:///x.db", tmp_path, "run")) == "http://tracking.example"
+
+
+def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):
+    (checkout / "installed").mkdir()
+    monkeypatch.setattr(repository, "REPOSITORY", checkout / "installed")
+    with begin(settings) as run:
+        pass
+    assert "git" not in stored(settings, run.id).data.tags

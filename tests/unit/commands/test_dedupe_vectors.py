@@ -58,14 +58,6 @@ def test_groups_are_those_of_the_cosines(file, vectors, files):
         assert model.dedupe(TEXTS, threshold=0.9).group.tolist() == [0, 0, 1, 2, 1, 3]
 
 
-def test_no_promise_is_made_and_none_is_to_be_had(files):
-    done = call("in.csv", "--compare", "v.npy", "--threshold", "0.9", "-o", "out.csv")
-    assert "no share of right links and no probability is promised" in done.stderr
-    refused = call("in.csv", "--compare", "v.npy", "--precision", "0.9", "-o", "out.csv")
-    assert refused.exit_code == 1
-    assert "no precision can be promised without labels" in refused.stderr
-
-
 @pytest.mark.parametrize("rule", ["components", "average", "complete"])
 def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
     options = ("--compare", "v.npy", "--threshold", "0.9", "--rule", rule)
@@ -95,7 +87,6 @@ def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
         (["--compare", "short.npy"], 1, "short.npy: expected a row for each of 6 texts, got 5 rows"),
         (["--compare", "nan.npy"], 1, "nan.npy: expected vectors of finite numbers that are not all 0; got NaN"),
         (["--compare", "pickled.npy"], 1, "pickled.npy: expected numbers, got Python objects"),
-        (["--compare", "v.npy", "--compare", "letters"], 2, "leave one out"),
         (["--truth", "stories"], 1, "there is no column 'stories'. Did you mean 'story'?"),
         (["--truth", "text"], 1, "truth: expected at least two groups, and one of two or more rows"),
     ],
@@ -124,24 +115,6 @@ def test_a_model_and_vectors_are_refused(run, files):
     done = call(run(), "in.csv", "--compare", "v.npy", "-o", "out.csv")
     assert done.exit_code == 2
     assert "--compare is for a file without a model: leave one of them out" in done.output
-
-
-def test_vectors_of_a_row_that_is_left_out_do_not_fit(files):
-    (files / "in.csv").write_text((files / "in.csv").read_text() + '" ",bank,\n')
-    np.save("v.npy", np.concatenate([VECTORS, VECTORS[:1]]))
-    done = call("in.csv", "--compare", "v.npy", "--skip-bad", "-o", "out.csv")
-    assert done.exit_code == 1
-    assert "expected a row for each of 6 texts, got 7 rows" in done.stderr
-
-
-def test_texts_without_vectors_are_named(files):
-    model = library.fit(TEXTS, vectors=VECTORS)
-    with pytest.raises(ValueError, match="there is no vector for the text 'another'"):
-        model.similarity(["bank rate"], ["another"])
-    with pytest.raises(ValueError, match="make no model that can be saved: give a folder of model2vec"):
-        library.fit(TEXTS, vectors=VECTORS, folder=files / "model")
-    with pytest.raises(ValueError, match="not both"):
-        library.fit(TEXTS, vectors=VECTORS, lexical=True)
 
 
 def test_agreement_with_known_groups_is_said_with_intervals(files):
@@ -185,3 +158,13 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     assert call("new", "in.csv", "-o", "out.csv").exit_code == 0
     refused = CliRunner().invoke(app, [*line[:2], "--compare", "v.npy", "-o", "others.csv"])
     assert "make no model that can be saved: give a folder of model2vec" in refused.stderr
+
+
+def test_texts_without_vectors_are_named(files):
+    model = library.fit(TEXTS, vectors=VECTORS)
+    with pytest.raises(ValueError, match="there is no vector for the text 'another'"):
+        model.similarity(["bank rate"], ["another"])
+    with pytest.raises(ValueError, match="make no model that can be saved: give a folder of model2vec"):
+        library.fit(TEXTS, vectors=VECTORS, folder=files / "model")
+    with pytest.raises(ValueError, match="not both"):
+        library.fit(TEXTS, vectors=VECTORS, lexical=True)

@@ -60,12 +60,6 @@ def test_the_option_says_otherwise_for_reading_and_writing_alike(there, asked, s
     assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
 
 
-def test_another_delimiter_is_wrong_usage(there):
-    done = CliRunner().invoke(app, ["dedupe", "in.csv", "--format", "csv::"])
-    assert done.exit_code == 2
-    assert "expected one of comma, semicolon, tab, pipe" in " ".join(done.output.replace("│", " ").split())
-
-
 def test_two_columns_of_one_name_in_parquet_are_those_of_csv(there):
     """The texts have one name; what is there twice stays, and cannot be named."""
     pq.write_table(pa.table([TEXTS, TEXTS, TEXTS], names=["text", "note", "note"]), there / "two.parquet")
@@ -89,20 +83,3 @@ def test_columns_that_options_name_may_be_categories_of_parquet(there):
     columns = ("--id", "id", "--same", "kind", "--within", "day:1d", "--truth", "kind", "--keep", "newest:day")
     ran("dedupe", "in.parquet", "--compare", "letters", *columns, "--pairs", "pairs.parquet", "-o", "out.csv")
     assert [row["representative"] for row in table(there / "out.csv", ",")][:2] == ["12", "12"]
-
-
-def test_all_commands_that_read_a_table_have_the_option():
-    for words in (
-        "dedupe",
-        "topics",
-        "pairs",
-        "label",
-        "calibrate",
-        "search",
-        "index build",
-        "index add",
-        "index remove",
-        "index groups",
-    ):
-        shown = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).output
-        assert "--delimiter" in shown, words

@@ -79,14 +79,6 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert labels(tmp_path) == ["1", "1"] + ["0"] * 9
 
 
-def test_a_file_that_no_label_has_made_is_not_named_as_if_it_were_there(twicetold, run, texts, tmp_path):
-    done = twicetold("label", run(), texts, "-o", "pairs.csv", "-n", 12, input="q\n", timeout=LIMIT)
-    assert done.returncode == 0, done.stderr
-    assert "0 of 12 pairs labelled: 0 say the same." in done.stderr
-    assert "In pairs.csv" not in done.stderr
-    assert not (tmp_path / "pairs.csv").exists()
-
-
 def test_kill_9_loses_no_answer_and_ctrl_c_ends_in_one_line(start, run, texts, tmp_path):
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 15)
     for number, stop in enumerate((signal.SIGKILL, signal.SIGINT), start=1):
@@ -172,15 +164,6 @@ def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_are_kept(ru
     assert labels(tmp_path) == ["1"]
 
 
-def test_control_characters_of_a_text_do_not_reach_the_terminal(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "evil.csv").write_text("text\nbank \x1b[31m rate [red]x[/red]\nbank cut\n")
-    shown = Failure(("label", run(), "evil.csv", "-o", "pairs.csv"), input="")
-    assert shown.code == 0
-    assert "\x1b[31m" not in shown.said
-    assert "�[31m rate [red]x[/red]" in shown.said
-
-
 def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
     """Pairs that the fitted model draws are labelled and calibrate it; then a dedupe has a precision."""
     words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lon", "tir", "mas")]
@@ -212,3 +195,11 @@ def test_a_model_without_labels_has_no_probabilities_in_the_report(texts, tmp_pa
     assert {row["probability"] for row in json.loads(done.stdout)["thresholds"]} == {None}
     assert "* the constant threshold, about meaning" in done.stderr
     assert "threshold candidates" in done.stderr
+
+
+def test_a_file_that_no_label_has_made_is_not_named_as_if_it_were_there(run, texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = Failure(("label", run(), texts, "-o", "pairs.csv", "-n", 12), input="q\n")
+    assert "0 of 12 pairs labelled: 0 say the same." in done.said
+    assert "In pairs.csv" not in done.said
+    assert not (tmp_path / "pairs.csv").exists()

@@ -129,13 +129,6 @@ def test_what_cannot_be_done_is_one_message(arguments, code, message, file, run)
     assert done.stdout == ""
 
 
-def test_dev_null_stays_what_it_is(file, run, tmp_path):
-    sink = tmp_path / "sink"
-    sink.symlink_to("/dev/null")
-    assert call(run(), file, "-o", sink, "--format", "csv").exit_code == 0
-    assert sink.is_char_device()
-
-
 def test_scores_alone_rest_on_nothing(file, tmp_path):
     model = tmp_path / "model"
     library.fit([text for pair in PAIRS for text in pair], lexical=True, folder=model)

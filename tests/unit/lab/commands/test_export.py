@@ -191,10 +191,3 @@ def test_a_damaged_table_is_refused_with_one_message(damage, small):
     damage(small)
     with pytest.raises(ValueError, match=r"cannot load the table in .*small: "):
         library.load(small)
-
-
-def test_without_the_name_of_a_kind_nothing_is_exported(run, twicetold, tmp_path):
-    done = twicetold("export", run("static"), "-o", "x")
-    assert done.returncode == 2
-    assert "--static" in done.stderr
-    assert not (tmp_path / "x").exists()
