@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import typer
 
-from twicetold.commands._options import Compare, OutFile, Reading, option_parameters
+from twicetold.commands._options import Compare, Json, OutFile, Reading, option_parameters
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Common(Reading):
     drop: Annotated[
         bool, typer.Option("--drop", help="Write representatives alone; the other rows go beside them.")
     ] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False
+    as_json: Json = False
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),

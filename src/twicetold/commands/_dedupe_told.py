@@ -241,7 +241,7 @@ def of_folder(found: "Found") -> list[str]:
 
 
 def _recall(found: "Found") -> str:
-    """Which share of links was found."""
+    """Estimated recall of links, in a sentence."""
     if not found.cells:
         return "no link was missed: all pairs of texts that could be links were compared"
     if not found.recall:

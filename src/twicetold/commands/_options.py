@@ -67,7 +67,7 @@ About = Annotated[
     str | None,
     typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
     str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")

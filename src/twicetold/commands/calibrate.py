@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Format, Left, Model, Right, SkipBad, file_format, tell_left_out
+from twicetold.commands._options import About, Format, Json, Left, Model, Right, SkipBad, file_format, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import counted, json_text, print
@@ -45,7 +45,7 @@ def calibrate(
         bool,
         typer.Option("--anyway", help="Write the folder also if the new decision is no better than the stored one."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 

@@ -152,9 +152,9 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
 
     Args:
         files: by what is written to them; None: it is not written.
-        drop: as given.
-        as_json: as given.
-        dry_run: as given.
+        drop: whether representatives alone are written.
+        as_json: whether the summary goes to stdout.
+        dry_run: whether nothing is written.
 
     Raises:
         typer.BadParameter: if there are such.

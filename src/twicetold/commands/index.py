@@ -1,13 +1,14 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from twicetold.commands._options import (
     File,
+    FileFormat,
     Format,
     Index,
     IndexModel,
@@ -21,12 +22,14 @@ from twicetold.commands._options import (
     with_options,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import changing, load_model, require_usable, waiting
+from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from twicetold.index.groups import GroupChanges
     from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
@@ -140,7 +143,9 @@ def add(
     ids: list[str] | None = None
     if file is not None:
         texts, ids = _read(file, id_column, reading)
-    with changing(folder, model) as opened:
+    from twicetold.index.text_index import changing
+
+    with waiting(f"changing {folder}"), changing(folder, model) as opened:
         there = {} if pairs is None else opened.table().to_pydict()
         names, known = [*there.get("id", []), *(ids or [])], [*there.get("text", []), *(texts if ids else [])]
         found = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
@@ -170,6 +175,7 @@ def remove(
         twicetold index remove faq 3 17
         twicetold index remove faq --file old.csv --id id
     """
+    from twicetold.index.text_index import changing
     from twicetold.tables.files import open_rows
 
     named = list(ids or [])
@@ -182,7 +188,7 @@ def remove(
                 if bad:
                     raise ValueError(f"{rows.name}: {bad[0].at(rows.unit)}. Nothing was removed")
                 named += _ids(rows, block, id_column)
-    with changing(folder, model) as opened:
+    with waiting(f"changing {folder}"), changing(folder, model) as opened:
         opened.remove(named)
     _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
 
@@ -195,20 +201,10 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
         twicetold index groups faq
         twicetold index groups faq -o groups.csv
     """
-    import numpy as np
-
     from twicetold.index.info import grouped_texts
-    from twicetold.tables.blocks import Block
-    from twicetold.tables.files import write_rows
-    from twicetold.tables.streams import STANDARD
 
     require_apart({"rows": out}, {"texts": folder})
-    table = grouped_texts(folder)
-    spelling = file_format(format or ("csv" if out == STANDARD else None))
-    with write_rows(out, **spelling) as write:
-        write(Block(table, np.arange(1, table.num_rows + 1)))
-    if out != STANDARD:
-        _tell(f"{out}: {counted(table.num_rows, 'row')}")
+    _write(out, [grouped_texts(folder)], file_format(format or ("csv" if out == "-" else None)))
 
 
 @index.command()
@@ -222,18 +218,26 @@ def export(
         twicetold index export faq -o faq.parquet
         twicetold index export faq -o faq.jsonl.gz
     """
+    from twicetold.index.info import exported
+
+    _write(out, exported(folder), file_format(None))
+
+
+def _write(out: str, tables: "Iterable[pa.Table]", spelling: FileFormat) -> None:
+    """Write the rows of tables, and say how many there are."""
     import numpy as np
 
-    from twicetold.index.info import exported
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import write_rows
+    from twicetold.tables.streams import STANDARD
 
     count = 0
-    with write_rows(out) as write:
-        for table in exported(folder):
-            write(Block(table, np.arange(count, count + table.num_rows)))
+    with write_rows(out, **spelling) as write:
+        for table in tables:
+            write(Block(table, np.arange(count + 1, count + 1 + table.num_rows)))
             count += table.num_rows
-    _tell(f"{out}: {counted(count, 'row')}")
+    if out != STANDARD:
+        _tell(f"{out}: {counted(count, 'row')}")
 
 
 @index.command()

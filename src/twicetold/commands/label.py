@@ -15,6 +15,7 @@ from twicetold.commands._options import (
     LETTERS,
     About,
     Compare,
+    Json,
     ModelAndFile,
     Reading,
     file_format,
@@ -50,7 +51,7 @@ def label(
     about: About = None,
     compare: Compare = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Label pairs of texts by hand, and estimate precision and recall.
 

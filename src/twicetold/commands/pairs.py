@@ -1,7 +1,6 @@
 """`twicetold pairs`: a file of pairs of texts."""
 
 import time
-from typing import Annotated
 
 import typer
 
@@ -9,6 +8,7 @@ from twicetold.commands._options import (
     About,
     File,
     Format,
+    Json,
     Left,
     Model,
     OutFile,
@@ -31,7 +31,7 @@ def pairs(
     about: About = None,
     format: Format = None,
     skip_bad: SkipBad = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Index, IndexModel, Reading, with_options
-from twicetold.commands._waiting import open_index
+from twicetold.commands._options import Index, IndexModel, Json, Reading, with_options
+from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def search(
         typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
     ] = False,
     model: IndexModel = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
 
@@ -42,7 +42,10 @@ def search(
     Columns: similarity, probability that both say the same, group, id, text.
     """
     _check_queries(texts, file)
-    opened = open_index(folder, model)
+    with waiting(f"loading {folder} and its model"):
+        from twicetold.index.text_index import open_index
+
+        opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in _queries(texts, file, reading):
         matches = opened.search(asked, k, not_copies=not_copies)

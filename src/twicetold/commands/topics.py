@@ -6,6 +6,7 @@ import typer
 
 from twicetold.commands._options import (
     Compare,
+    Json,
     ModelAndFile,
     OutFile,
     Reading,
@@ -39,7 +40,7 @@ def topics(
     ] = None,
     method: Annotated[Method, typer.Option(help="agglomerative is for 5,000 rows at most.")] = "kmeans",
     compare: Compare = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Group the rows of a file by topic; each topic is named by its most distinctive words.
 

@@ -135,7 +135,7 @@ class SpeltWords(Declared, BaseEstimator):
 
 
 def _first(tokens: Tokens, count: int | None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Which spelling each of the first `count` words of each text is, and (N + 1,) where each text's words begin."""
+    """Spellings of the first `count` words of each text, and (N + 1,) where each text's words begin."""
     lengths = np.diff(tokens.offsets)
     if count is None or lengths.max(initial=0) <= count:
         return tokens.codes, tokens.offsets

@@ -108,7 +108,7 @@ def by_joblib(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Tas
 
 
 def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
-    """As jobs of Slurm where there is one, else as processes of this machine; each job does several tasks.
+    """Run tasks as jobs of Slurm where there is one, else as processes of this machine; each job does several tasks.
 
     Args:
         workers: jobs at a time.
@@ -139,7 +139,7 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
 
 
 def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
-    """As tasks of Ray, here or on the cluster of `address`; a task whose worker is lost is tried again."""
+    """Run tasks of Ray, here or on the cluster of `address`; a task whose worker is lost is tried again."""
     import ray
 
     if not ray.is_initialized():

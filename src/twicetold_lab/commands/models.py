@@ -1,13 +1,10 @@
 """`twicetold models`: what is registered."""
 
-from typing import Annotated
-
-import typer
-
+from twicetold.commands._options import Json
 from twicetold.printable import json_text, print
 
 
-def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def models(as_json: Json = False) -> None:
     """List the registered models: versions, aliases and numbers.
 
     Examples:

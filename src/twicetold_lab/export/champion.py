@@ -1,4 +1,4 @@
-"""Which run of a dataset is the one to use: chosen on validation, and registered with its numbers.
+"""The run of a dataset to use: chosen on validation, and registered with its numbers.
 
 The best run has the highest primary metric on validation. Runs that a paired test on the validation pairs cannot tell
 from it (95 %) are as good for all that is known, so the cheapest of them is chosen: the one that encodes most texts a

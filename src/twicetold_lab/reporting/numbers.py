@@ -33,7 +33,7 @@ class Number:
     model: str
     """Empty where it is about the data."""
     about: str
-    """Which part of the table: a use, a threshold, a slice, a split."""
+    """Part of the table: a use, a threshold, a slice, a split."""
     measure: str
     value: float
     interval: Interval | None = None

@@ -35,7 +35,7 @@ class StudyCell:
 
     @property
     def shown(self) -> Shown:
-        """As a table has it; a dash if there is no number."""
+        """Cell of a table; a dash if there is no number."""
         if self.value is None:
             return Shown("–")
         notes = [" to ".join(map(number, self.interval))] if self.interval else []

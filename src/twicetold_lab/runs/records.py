@@ -143,8 +143,8 @@ class Peer:
     version: str
     settings: str
     metrics: Mapping[str, float]
-    """As in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its own
-    links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
+    """Names as in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its
+    own links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
     intervals: Mapping[str, tuple[float, float]]
     """Metric -> ends of its 95 % interval."""
     seconds: float | None
