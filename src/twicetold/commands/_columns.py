@@ -76,24 +76,24 @@ def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    found: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
-    same, within = found["same"], found["within"] = _limits(file, given["same"] or [], given["within"] or [])
-    found["keep"] = _kept_by(file, given["keep"])
+    choices: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
+    same, within = choices["same"], choices["within"] = _limits(file, given["same"] or [], given["within"] or [])
+    choices["keep"] = _kept_by(file, given["keep"])
     if given["truth"] is not None:
         with naming(file, given["truth"]):
             KnownGroups.of(len(file.texts), file.column(given["truth"]))
-        found["truth"] = file.column(given["truth"])
+        choices["truth"] = file.column(given["truth"])
     if given["pairs"] is not None:
-        found["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
-    found["review"] = 0 if given["review"] is None else REVIEWED
-    return found
+        choices["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
+    choices["review"] = 0 if given["review"] is None else REVIEWED
+    return choices
 
 
 def _kept_by(file: TextFile, asked: str) -> Any:
     """The option `keep`."""
-    if (found := keeping(asked)) is None:
+    if (named := keeping(asked)) is None:
         return asked
-    rule, column = found
+    rule, column = named
     with naming(file, column):
         worth_of(rule, file.column(column))
     return rule, file.column(column)

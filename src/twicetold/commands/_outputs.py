@@ -68,8 +68,8 @@ def _is_one(written: str | Path, read: str | Path) -> bool:
     if Path(written).is_dir():
         return str(read) != "-" and Path(read).resolve().is_relative_to(Path(written).resolve())
     try:
-        found = os.fstat(sys.stdout.fileno()) if str(written) == "-" else Path(written).stat()
+        target = os.fstat(sys.stdout.fileno()) if str(written) == "-" else Path(written).stat()
         other = os.fstat(sys.stdin.fileno()) if str(read) == "-" else Path(read).stat()
     except (OSError, ValueError):  # it is not there, or a stream is no file
         return False
-    return stat.S_ISREG(found.st_mode) and os.path.samestat(found, other)
+    return stat.S_ISREG(target.st_mode) and os.path.samestat(target, other)

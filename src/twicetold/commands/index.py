@@ -146,16 +146,16 @@ def add(
     from twicetold.index.text_index import changing
 
     with waiting(f"changing {folder}"), changing(folder, model) as opened:
-        there = {} if pairs is None else opened.table().to_pydict()
-        names, known = [*there.get("id", []), *(ids or [])], [*there.get("text", []), *(texts if ids else [])]
-        found = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
+        present = {} if pairs is None else opened.table().to_pydict()
+        names, known = [*present.get("id", []), *(ids or [])], [*present.get("text", []), *(texts if ids else [])]
+        added = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
     if as_json:
-        rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
-        print(json_text({"added": rows, "joined": found.joined, **_changed(found.changes)}))
+        rows = [{"id": name, "group": group} for name, group in zip(added.ids, added.groups.tolist(), strict=True)]
+        print(json_text({"added": rows, "joined": added.joined, **_changed(added.changes)}))
         return
-    joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
+    joined = f", {added.joined:,} to groups that were there" if opened.threshold is not None else ""
     _tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
-    _tell_changes(found.changes)
+    _tell_changes(added.changes)
 
 
 @index.command()

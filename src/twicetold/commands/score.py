@@ -59,7 +59,7 @@ def score(
     if as_json:
         print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation))))
         return
-    print(_told(answer))
+    print(_sentences(answer))
     if explanation is not None:
         from twicetold.interpretation.contributions import explanation_text
 
@@ -108,7 +108,7 @@ def _contributions(explanation: "Explanation") -> dict[str, object]:
     }
 
 
-def _told(answer: Answer) -> str:
+def _sentences(answer: Answer) -> str:
     if answer.threshold is None or answer.probability is None:
         threshold, probability, verdict = "", "none", f"none, as {answer.no_verdict}"
     else:

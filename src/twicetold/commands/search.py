@@ -49,8 +49,8 @@ def search(
     named = file is not None or len(texts or []) > 1
     for asked in _queries(texts, file, reading):
         matches = opened.search(asked, k, not_copies=not_copies)
-        for query, found in zip(asked, matches, strict=True):
-            _tell(query, found, named=named, as_json=as_json)
+        for query, hits in zip(asked, matches, strict=True):
+            _tell(query, hits, named=named, as_json=as_json)
 
 
 def _check_queries(texts: list[str] | None, file: str | None) -> None:
@@ -76,14 +76,14 @@ def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Ite
             yield block.texts(column)
 
 
-def _tell(query: str, found: Sequence["Match"], *, named: bool, as_json: bool) -> None:
+def _tell(query: str, hits: Sequence["Match"], *, named: bool, as_json: bool) -> None:
     """Print what was found for a text, under the text if it is `named`."""
     if as_json:
-        print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
+        print(json_text({"query": query, "matches": [asdict(each) for each in hits]}, indent=None))
         return
     if named:
         print(_line(query))
-    for each in found:
+    for each in hits:
         probability = "" if each.probability is None else f"{each.probability:.4f}"
         columns = f"{each.similarity:.4f}", probability, str(each.group), each.id, each.text
         print("\t".join(_line(column) for column in columns))

@@ -75,62 +75,62 @@ def topics(
     loaded = None if model is None else load_model(model)
     with waiting("learning the words of the texts"):
         loaded = loaded or fitted_to(read, compare)
-    found = loaded.topics(read.texts, count=count, method=method, progress=lambda step: print(step, file=sys.stderr))
+    grouped = loaded.topics(read.texts, count=count, method=method, progress=lambda step: print(step, file=sys.stderr))
     with write_rows(out, format=spelling["format"] or read.format, delimiter=read.delimiter) as write:
         start = 0
         for block in read.blocks:
-            write(block.with_columns(_columns(found, slice(start, start + len(block)))))
+            write(block.with_columns(_columns(grouped, slice(start, start + len(block)))))
             start += len(block)
     if as_json:
-        print(json_text(_as_json(found, read.texts)))
+        print(json_text(_as_json(grouped, read.texts)))
     else:
-        print("\n".join(_summary(found, read.texts)), file=sys.stderr)
+        print("\n".join(_summary(grouped, read.texts)), file=sys.stderr)
     if out != STANDARD:
         print(f"{out}: {counted(len(read.texts), 'row')}", file=sys.stderr)
 
 
-def _columns(found: "Topics", rows: slice) -> dict[str, Any]:
+def _columns(grouped: "Topics", rows: slice) -> dict[str, Any]:
     """The columns that are added to some rows."""
     import numpy as np
     import pyarrow as pa
 
-    topic = found.topic[rows]
+    topic = grouped.topic[rows]
     without = topic < 0
-    names = pa.array(found.names, pa.string())
+    names = pa.array(grouped.names, pa.string())
     place = pa.array(topic, mask=without)
-    closeness = np.round(found.closeness[rows].astype(np.float64), 4)
+    closeness = np.round(grouped.closeness[rows].astype(np.float64), 4)
     values = (place, names.take(place), pa.array(closeness, mask=without))
     return dict(zip(ADDED, values, strict=True))
 
 
-def _as_json(found: "Topics", texts: list[str]) -> dict[str, Any]:
+def _as_json(grouped: "Topics", texts: list[str]) -> dict[str, Any]:
     """The summary, with every topic."""
     each = [
         {"topic": number, "size": size, "terms": list(terms), "central_row": row + 1, "central_text": texts[row]}
         for number, (size, terms, row) in enumerate(
-            zip(found.size.tolist(), found.terms, found.central.tolist(), strict=True)
+            zip(grouped.size.tolist(), grouped.terms, grouped.central.tolist(), strict=True)
         )
     ]
-    return {"texts": len(texts), "topics": len(found), "without_topic": _without(found), "each_topic": each}
+    return {"texts": len(texts), "topics": len(grouped), "without_topic": _without(grouped), "each_topic": each}
 
 
-def _summary(found: "Topics", texts: list[str]) -> list[str]:
+def _summary(grouped: "Topics", texts: list[str]) -> list[str]:
     """The summary, with the largest topics."""
     lines = [
-        f"{counted(len(texts), 'text')} in {counted(len(found), 'topic')} "
+        f"{counted(len(texts), 'text')} in {counted(len(grouped), 'topic')} "
         "(number, texts, name, the text nearest to the centre):"
     ]
-    for number in range(min(len(found), SHOWN)):
-        central = texts[found.central[number]]
-        lines.append(f"  {number}: {found.size[number]:,}  {found.names[number]}  {central[:LONGEST]!r}")
-    if len(found) > SHOWN:
-        lines.append(f"  and {counted(len(found) - SHOWN, 'smaller one')} (--json lists them)")
-    if _without(found):
+    for number in range(min(len(grouped), SHOWN)):
+        central = texts[grouped.central[number]]
+        lines.append(f"  {number}: {grouped.size[number]:,}  {grouped.names[number]}  {central[:LONGEST]!r}")
+    if len(grouped) > SHOWN:
+        lines.append(f"  and {counted(len(grouped) - SHOWN, 'smaller one')} (--json lists them)")
+    if _without(grouped):
         lines.append(
-            f"{counted(_without(found), 'text has', 'texts have')} no topic, as the model knows nothing of them"
+            f"{counted(_without(grouped), 'text has', 'texts have')} no topic, as the model knows nothing of them"
         )
     return lines
 
 
-def _without(found: "Topics") -> int:
-    return int((found.topic < 0).sum())
+def _without(grouped: "Topics") -> int:
+    return int((grouped.topic < 0).sum())

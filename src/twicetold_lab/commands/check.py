@@ -40,13 +40,13 @@ def check(
         from twicetold_lab.runs.checks import check as outcomes
         from twicetold_lab.runs.records import CARDS
 
-        found = {f"{place}": outcomes(inspect(place, cards=CARDS), select or ()) for place in runs}
+        checked = {f"{place}": outcomes(inspect(place, cards=CARDS), select or ()) for place in runs}
     if as_json:
-        print(json_text({place: list(map(_as_json, each)) for place, each in found.items()}))
+        print(json_text({place: list(map(_as_json, each)) for place, each in checked.items()}))
     else:
-        for place, each in found.items():
+        for place, each in checked.items():
             print("\n".join([place, *_lines(each)]))
-    if any(each.state == FOUND and each.check.severity == ERROR for of_run in found.values() for each in of_run):
+    if any(each.state == FOUND and each.check.severity == ERROR for of_run in checked.values() for each in of_run):
         raise typer.Exit(ERRORS_FOUND)
 
 

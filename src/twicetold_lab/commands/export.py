@@ -37,9 +37,9 @@ def export(
 
         made = export_table(model, out, bits=numbers, processed=processed, cards=CARDS)
     if as_json:
-        found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
-        found |= {"on_validation": made.on_validation}
-        print(json_text(found))
+        summary = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
+        summary |= {"on_validation": made.on_validation}
+        print(json_text(summary))
         return
     print(out)
     print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)
