@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -32,20 +33,20 @@ def configs():
 @pytest.fixture
 def code(tmp_path, monkeypatch, configs):
     """A copy of the code to edit, the current folder; `changed()` says whose identity is another than at first."""
-    return copied(tmp_path, monkeypatch, configs)
-
-
-def copied(root, monkeypatch, configs):
     for folder in ("src", "pipelines"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(module(), "HOME", root)
-    return Code(root, configs)
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(module(), "HOME", tmp_path)
+    return Code(tmp_path, configs)
 
 
 class Code:
+    original: ClassVar = {}
+    """Identities before any edit, which are those of each copy."""
+
     def __init__(self, root, configs):
         self.root, self.configs = root, configs
-        self.first = self.identities()
+        self.original.update(self.original or self.identities())
+        self.first = dict(self.original)
 
     def identities(self):
         found, code = {}, fresh()
