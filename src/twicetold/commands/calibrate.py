@@ -67,8 +67,7 @@ def calibrate(
     require_apart({"model": out}, {"pairs": pairs})
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
-    delimiter = file_format(format)["delimiter"]
-    read = read_pairs(pairs, left=left, right=right, label=label, delimiter=delimiter, skip_bad=skip_bad)
+    read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
     with waiting(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, about=about)

@@ -105,7 +105,7 @@ def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: b
     if not fitting:
         raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
     with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file, delimiter=file_format(reading.format)["delimiter"])
+        review = Review.read(file, **file_format(reading.format))
         _ask(console, review)
         given = sum(answer is not None for answer in review.answers)
         console.print(
