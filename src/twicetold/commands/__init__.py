@@ -35,17 +35,12 @@ REPLACED = {
     "--lexical": "use --compare letters",
     "--vectors": "use --compare VECTORS",
     "--delimiter": "use --format csv:DELIMITER, such as csv:semicolon",
-    **{
-        f"--{key}": f"use --folder {key}={value}"
-        for key, value in {
-            "workers": "N",
-            "on": "submitit",
-            "memory": "SIZE",
-            "exact": "yes",
-            "sample": "N",
-            "keep-stages": "yes",
-        }.items()
-    },
+    "--workers": "use --folder workers=N",
+    "--on": "use --folder on=submitit",
+    "--memory": "use --folder memory=SIZE",
+    "--exact": "use --folder exact=yes",
+    "--sample": "use --folder sample=N",
+    "--keep-stages": "use --folder keep-stages=yes",
     "--launch": "use --folder KEY=VALUE beside --folder on=submitit or on=ray",
     "--why": "--links says of each pair why it is linked",
     "--force": "write to another file, then move it",

@@ -16,6 +16,7 @@ from twicetold import commands
 from twicetold.commands import _waiting
 
 ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/guides/using-a-model.md").read_text()
 
 
 def every(command, path):
@@ -157,3 +158,20 @@ def test_a_card_prints_rounded_numbers(run, twicetold):
     card = twicetold("card", run()).stdout
     assert not re.findall(r"\d\.\d{7,}", card)
     assert "Numbers are rounded" in card
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_a_command_and_its_options_have_help_and_are_documented(path):
+    assert f"`{path}" in PAGE or f"\n{path} " in PAGE
+    # The part of the page about the command, if it has one of its own.
+    part = PAGE.partition(f"### `{path}`")[2].partition("\n### ")[0] or PAGE
+    for option in ALL[path].params:
+        assert option.help, option.name
+        for name in (*option.opts, *option.secondary_opts):
+            assert not name.startswith("-") or f"`{name}`" in part, name
+
+
+def test_dedupe_has_at_most_20_options_and_all_commands_105():
+    counts = {path: sum(each.param_type_name == "option" for each in ALL[path].params) for path in ALL}
+    assert counts["twicetold dedupe"] <= 20
+    assert sum(counts.values()) - 2 <= 105  # without those for the completion of shells
