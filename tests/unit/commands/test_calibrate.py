@@ -27,7 +27,7 @@ def pairs(questions, tmp_path):
 
 def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_path):
     model = run()
-    done = twicetold("calibrate", model, pairs, "-o", "new", "--json", timeout=240)
+    done = twicetold("calibrate", model, pairs, "-o", "new", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["pairs"], found["out"]) == (59, "new")

@@ -59,13 +59,13 @@ def wait_for_labels(tmp_path, count):
 
 def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold, run, texts, tmp_path):
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 12)
-    done = twicetold(*command, input="y\nNO\nb\ny\ns\n", timeout=LIMIT)
+    done = twicetold(*command, input="y\nNO\nb\ny\ns\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "1 of 12" in done.stderr
     assert "2 of 12 pairs labelled, 1 skipped: 2 say the same. In pairs.csv" in done.stderr
     assert labels(tmp_path) == ["1", "1"]
-    done = twicetold(*command, "--json", input="n\n" * 20, timeout=LIMIT)
+    done = twicetold(*command, "--json", input="n\n" * 20)
     assert done.returncode == 0, done.stderr
     assert "4 of 12" in done.stderr
     assert "3 of 12" not in done.stderr
@@ -114,7 +114,7 @@ def test_keys_of_a_terminal_and_one_labelling_at_a_time(start, twicetold, run, t
                 assert time.monotonic() < end
                 time.sleep(0.01)
             if sent == 2:
-                second = twicetold(*command, input="", timeout=LIMIT)
+                second = twicetold(*command, input="")
                 assert second.returncode == 1
                 assert "does this already: label pairs.csv" in second.stderr
             os.write(screen, keys[sent])
