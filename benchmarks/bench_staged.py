@@ -96,7 +96,8 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
         texts = read_parts(place / "in")
         model = save_model(place, texts["text"].slice(0, KNOWN).to_pylist())
         line = [sys.executable, "-m", "twicetold.commands", "dedupe", str(model), str(place / "in")]
-        line += ["-o", str(place / "out"), "--threshold", str(COSINE), "--workers", str(workers), "--memory", memory]
+        line += ["-o", str(place / "out"), "--threshold", str(COSINE)]
+        line += ["--folder", f"workers={workers}", "--folder", f"memory={memory}"]
         began, before = time.monotonic(), psutil.Process().cpu_times()
         process = subprocess.Popen([*line, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         watch = Watch(process, place / "out")

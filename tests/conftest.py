@@ -3,6 +3,8 @@
 import hashlib
 import os
 import signal
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -88,13 +90,14 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def composed():
-    """Compose a primary config of conf/ with overrides."""
+    """Compose a primary config of conf/ with overrides; the same choices are composed once."""
 
-    def _compose(primary: str, *overrides: str) -> DictConfig:
+    @cache
+    def _compose(primary: str, overrides: tuple[str, ...]) -> DictConfig:
         with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
             return compose(primary, overrides=list(overrides))
 
-    return _compose
+    return lambda primary, *overrides: deepcopy(_compose(primary, overrides))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Make `examples/`: generated questions, of which some are asked again with other spelling, and answers about pairs.
 
-The answers are those to the pairs that `twicetold label examples/questions.csv --lexical -o pairs.csv` draws.
+The answers are those to the pairs that `twicetold label examples/questions.csv --compare letters -o pairs.csv` draws.
 """
 
 import sys

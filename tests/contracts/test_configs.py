@@ -1,7 +1,7 @@
 """Every leaf of conf/ composes and builds; a misspelt key fails at composition."""
 
 import re
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,10 @@ def targets(node):
             yield from targets(item)
 
 
-@pytest.mark.parametrize(("model", "profile", "data"), list(product(RECIPES, PROFILES, ("toy_news", "quora", "stsb"))))
+@pytest.mark.parametrize(
+    ("model", "profile", "data"),
+    [(*each, data) for each, data in zip(product(RECIPES, PROFILES), cycle(("toy_news", "quora", "stsb")))],
+)
 def test_every_recipe_composes_with_every_profile(model, profile, data, composed):
     cfg = composed("train", f"data={data}", f"model={model}", f"profile={profile}")
     for node in targets(cfg):

@@ -1,8 +1,6 @@
 """The documentation keeps its form, and what it points to exists."""
 
-import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -34,12 +32,6 @@ def anchors(text):
 @pytest.mark.parametrize("page", DECISIONS, ids=name)
 def test_a_decision_has_context_decision_and_consequences(page):
     assert re.findall(r"^\*\*(Context|Decision|Consequences)\.\*\*", page.read_text(), re.MULTILINE) == HEADINGS
-
-
-@pytest.mark.parametrize("page", DECISIONS, ids=name)
-def test_a_decision_has_at_most_250_words(page):
-    words = re.findall(r"\S*\w\S*", page.read_text())
-    assert len(words) <= 250
 
 
 def test_decisions_have_numbers_of_their_own_which_their_titles_repeat():
@@ -76,12 +68,6 @@ def test_make_targets_of_commands_exist(page):
             assert target in targets
 
 
-def test_sweep_without_arguments_is_a_grid_of_three():
-    alone = {"PATH": os.environ["PATH"]}  # of ARGS, which `make test ARGS=...` hands down
-    done = subprocess.run(["make", "-n", "sweep"], cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1].endswith("sweep.py data=toy_news model=dae objective.alpha=10,100,1000")
-
-
 def test_the_tree_names_every_package():
     packages = {page.parent.name for page in ROOT.glob("src/*/*/__init__.py")}
     tree = next(block for _, block in fenced((ROOT / "CONTRIBUTING.md").read_text()) if "src/twicetold/" in block)
@@ -95,23 +81,11 @@ def test_the_citation_is_of_this_version():
     assert cited["authors"] == project["authors"]
 
 
-def test_a_commit_runs_the_checks_that_a_person_runs_and_fetches_nothing():
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    assert repository["repo"] == "local"
-    assert [(hook["entry"], hook["language"]) for hook in repository["hooks"]] == [("make check", "system")]
-
-
 def test_the_workflow_runs_every_python_that_the_package_names():
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     versions = [entry.rpartition(" ")[2] for entry in named if re.search(r":: 3\.\d+$", entry)]
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
     assert workflow["jobs"]["checks-and-tests"]["strategy"]["matrix"]["python"] == versions
-
-
-def test_the_workflow_runs_what_a_person_runs():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    assert {"run": ".ci/run"} in steps
 
 
 def test_the_site_is_built_by_ci_and_published_from_main():

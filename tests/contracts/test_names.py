@@ -29,14 +29,6 @@ def part_of(stage):
     return STAGES[stage].get("do", STAGES[stage])
 
 
-def composed_data(composed, name):
-    required = {
-        "documents": ["data.source.path=x.csv", "data.source.text=t"],
-        "pairs": ["data.source.path=x.csv", "data.source.left=a", "data.source.right=b", "data.source.label=y"],
-    }
-    return required.get(name, [])
-
-
 @pytest.mark.parametrize("model", FAMILIES)
 def test_a_family_its_module_and_its_name_agree(model, composed):
     cfg = composed("train", "data=toy_news", f"model={model}")
@@ -54,11 +46,6 @@ def test_settings_of_a_family_have_its_encoder_and_a_name_that_begins_as_its_own
     assert model.startswith(f"{family}_") or Path(own.features.model).name == model
     assert family in FAMILIES
     assert not (ROOT / f"src/twicetold/models/{model}.py").exists()
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_a_data_leaf_is_called_as_its_file(data, composed):
-    assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
 @pytest.mark.parametrize("pretrained", PRETRAINED)
@@ -172,6 +159,19 @@ def test_costs_are_kept_in_git_and_are_no_metrics_so_that_no_machine_takes_those
         assert part_of(stage)["outs"] == [{f"${{paths.runs}}/${{key}}/{cost.FILE}": {"cache": False}}]
         assert not {"metrics", "plots"} & set(part_of(stage))
     assert f"!/runs/*/{cost.FILE}" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def composed_data(composed, name):
+    required = {
+        "documents": ["data.source.path=x.csv", "data.source.text=t"],
+        "pairs": ["data.source.path=x.csv", "data.source.left=a", "data.source.right=b", "data.source.label=y"],
+    }
+    return required.get(name, [])
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_a_data_leaf_is_called_as_its_file(data, composed):
+    assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
 def test_dvc_yaml_holds_no_numbers():

@@ -1,11 +1,7 @@
-"""Many processes at once: on one tracking store, one training, one folder of data."""
+"""Many processes at once: one training, one folder of data."""
 
 import json
 import multiprocessing
-import os
-import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,47 +12,8 @@ from lab import Batch, Lab
 from twicetold.files import write_folder, write_text
 from twicetold_lab.data.corpus import Corpus
 
-PROCESSES = 16
 TOY = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
 MINED = ("model=dae", "examples=triplets", "objective=triplet", "tuned=none", "trainer.epochs=1")
-OPEN_A_STORE = """
-import os, sys
-from pathlib import Path
-from twicetold_lab.tracking import Settings, start
-import twicetold_lab.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
-
-for folder in sys.argv[2:]:
-    children = []
-    for number in range(int(sys.argv[1])):
-        if not (child := os.fork()):
-            settings = Settings(True, None, Path(folder), "run")
-            tags = {"fingerprint": f"{number}"}
-            with start(settings, experiment="quora", name=f"{number}", tags=tags, params={"seed": number}) as run:
-                run.log_metrics({"loss": number}, 0)
-                tracked = run.tracked
-            os._exit(not tracked)
-        children.append(child)
-    print(sum(os.waitpid(child, 0)[1] != 0 for child in children), flush=True)
-"""
-
-
-@pytest.mark.slow_hostile
-def test_many_processes_on_no_store_are_all_tracked_five_times_over(tmp_path: Path):
-    """About 30 s of one core."""
-    stores = [tmp_path / f"{number}" for number in range(5)]
-    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
-    command = [sys.executable, "-c", OPEN_A_STORE, f"{PROCESSES}", *map(str, stores)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["0"] * len(stores), done.stderr
-    assert "MLflow could not" not in done.stderr
-    for store in stores:
-        with sqlite3.connect(store / "mlruns/mlflow.db") as opened:
-            runs = opened.execute("SELECT name, status FROM runs").fetchall()
-            points = opened.execute("SELECT count(*) FROM metrics").fetchone()
-            experiments = opened.execute("SELECT count(*) FROM experiments WHERE name = 'quora'").fetchone()
-        assert sorted(runs) == sorted((f"{number}", "FINISHED") for number in range(PROCESSES))
-        assert (points, experiments) == ((PROCESSES,), (1,))
 
 
 @pytest.mark.slow_hostile

@@ -17,11 +17,11 @@ from twicetold_lab.data.sources import documents, nli, pairs, quora, stsb, uci_n
 from twicetold_lab.data.sources.source_table import left_out, read_quoted, read_unquoted
 from twicetold_lab.data.sources.user_table import UserTable
 
-ROWS = 100_000
+ROWS = 30_000
 TOO_LONG = 200_000
 
 
-# ---------------------------------------------------------------------------------------------------- 100,000 rows
+# ---------------------------------------------------------------------------------------------------- many rows
 
 
 def quoted(fields, delimiter):
@@ -105,7 +105,7 @@ def rows_of(source, path):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_of_100_000_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_is_lost(source, tmp_path):
+def test_of_many_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_is_lost(source, tmp_path):
     data, sound = fuzzed(source)
     path = tmp_path / "damaged"
     path.write_bytes(data)
@@ -137,7 +137,7 @@ def test_the_counts_of_a_damaged_file_are_on_the_card_and_printed(tmp_path):
     assert printed.startswith(f"{card['rows']:,} rows, left out: not_utf8 {card['malformed']['not_utf8']}")
     for reason, lines in card["malformed_lines"].items():
         assert f"{reason} {card['malformed'][reason]} (line {lines[0]}" in printed
-    with pytest.raises(ValueError, match=r"newsCorpora.csv: \d+ of 100,.* rows are bad .* at most 0.1%"):
+    with pytest.raises(ValueError, match=r"newsCorpora.csv: \d+ of 30,.* rows are bad .* at most 0.1%"):
         uci_news.read(tmp_path, name="x", max_bad_rows=0.001)
 
 
@@ -180,16 +180,6 @@ def test_an_unquoted_title_that_begins_with_a_quote_is_an_error_that_names_its_l
     assert f"{bad} row{'s' * (bad > 1)} cannot be used" in str(caught.value)
 
 
-def test_pairs_with_an_unquoted_text_that_begins_with_a_quote_are_refused(tmp_path):
-    lines = [
-        "a\tb\tsame",
-        *(f"{'' if n not in (200, 700) else chr(34)}left {n}\tright {n}\t{n % 2}" for n in range(1000)),
-    ]
-    (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match=r"(?s)p.tsv: 2 rows cannot be used.*line 202: .*line 702: "):
-        own_pairs(tmp_path / "p.tsv")
-
-
 def test_quotes_inside_a_text_are_literal_and_a_converted_file_is_read(tmp_path):
     text = titles(100, "\t", {3: 'a 5" screen', 4: 'the "new" one'})
     (tmp_path / "m.tsv").write_text(text)
@@ -208,15 +198,6 @@ def test_an_unclosed_quote_in_quoras_file_costs_one_row(tmp_path):
     corpus = quora.read(tmp_path, name="x", val_pairs=100, test_pairs=100)
     assert corpus.card["malformed_lines"] == {"unclosed_quote": [1001]}
     assert sum(map(len, corpus.pairs.values())) == 19_987
-
-
-def test_a_row_with_another_number_of_fields_and_invalid_bytes_costs_itself_alone(tmp_path):
-    good = b"".join(b"%d\t%d\t%d\tone %d\tother %d\t%d\n" % (n, 2 * n, 2 * n + 1, n, n, n % 2) for n in range(300))
-    bad = b"1\t2\tZ\xfcrich\n" + b"7\t7\t7\t\xff\xfe\tx\t1\t9\n"
-    (tmp_path / quora.FILE).write_bytes("\t".join(quora.COLUMNS).encode() + b"\n" + bad + good)
-    corpus = quora.read(tmp_path, name="x", val_pairs=10, test_pairs=10)
-    assert sum(corpus.card["malformed"].values()) == 2
-    assert sum(map(len, corpus.pairs.values())) == 300
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -265,7 +246,7 @@ def test_of_any_characters_each_line_is_in_one_record_or_malformed(text, delimit
 
 
 @pytest.mark.parametrize("source", ["tsv", "csv"])
-def test_with_bad_rows_left_out_each_line_of_100_000_is_read_or_listed_once(source, tmp_path):
+def test_with_bad_rows_left_out_each_line_of_many_is_read_or_listed_once(source, tmp_path):
     data, sound = fuzzed(source)
     (tmp_path / f"m.{source}").write_bytes(data)
     read = UserTable.read(tmp_path / f"m.{source}", ["key", "text", "more"])
@@ -348,23 +329,7 @@ def test_bytes_in_parquet_that_are_no_text_are_named_by_row(tmp_path, value):
         own(tmp_path / "m.parquet")
 
 
-BAD_GRADES = [
-    "1e99",
-    "-1e99",
-    "nan",
-    "inf",
-    "-inf",
-    "Infinity",
-    "1e7",
-    "9" * 400,
-    "0x10",
-    "1_000",
-    "1,5",
-    "٣",
-    "--1",
-    "1e",
-    ".",
-]
+BAD_GRADES = ["1e99", "nan", "-inf", "1e7", "9" * 400, "0x10", "1_000", "1,5", "٣", "--1"]
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".jsonl"])

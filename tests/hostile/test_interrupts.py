@@ -28,9 +28,9 @@ SCRIPTS = {
 @pytest.mark.slow_hostile
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_ctrl_c_at_the_start_of_a_script_ends_it_in_one_line(script: str, project: Lab):
-    """About 40 s of one core for all scripts."""
+    """About 30 s of one core for all scripts."""
     chance = random.Random(script)
-    for _ in range(3):
+    for _ in range(2):
         process = project.start("python", f"pipelines/{script}.py", *SCRIPTS[script])
         wait_until_it_imports(process)
         time.sleep(chance.uniform(0, 1.5))

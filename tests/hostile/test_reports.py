@@ -135,10 +135,17 @@ def single_blanks(text):
     return " ".join(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", " ", text).split())
 
 
-def test_a_name_is_read_as_text_and_changes_nothing_of_the_structure_of_a_markdown_page(tmp_path, hostile):
-    ordinary = markdown(tmp_path / "ordinary", "name")
-    text = markdown(tmp_path / "hostile", hostile)
-    assert structure(text) == structure(ordinary)
+@pytest.fixture(scope="module")
+def ordinary(tmp_path_factory):
+    """The structure of both pages with an ordinary name."""
+    found = Tags()
+    found.feed(page(tmp_path_factory.mktemp("page"), "name"))
+    return structure(markdown(tmp_path_factory.mktemp("markdown"), "name")), found
+
+
+def test_a_name_is_read_as_text_and_changes_nothing_of_the_structure_of_a_markdown_page(tmp_path, hostile, ordinary):
+    text = markdown(tmp_path, hostile)
+    assert structure(text) == ordinary[0]
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\x85\u2028\u2029]", text)
     seen, read = single_blanks(hostile), words(text)
     assert seen in read, "the name of the file"
@@ -169,12 +176,10 @@ def page(root, name):
     return (root / "reports" / layout.REPORT).read_text(encoding="utf-8")
 
 
-def test_a_name_adds_no_tag_no_attribute_and_no_link_to_the_page(tmp_path, hostile):
-    ordinary, found = Tags(), Tags()
-    ordinary.feed(page(tmp_path / "ordinary", "name"))
-    found.feed(page(tmp_path / "hostile", hostile))
-    assert found.found == ordinary.found
-    assert found.targets == ordinary.targets
+def test_a_name_adds_no_tag_no_attribute_and_no_link_to_the_page(tmp_path, hostile, ordinary):
+    found = Tags()
+    found.feed(page(tmp_path, hostile))
+    assert (found.found, found.targets) == (ordinary[1].found, ordinary[1].targets)
 
 
 def test_a_name_in_a_figure_is_text(tmp_path, hostile):

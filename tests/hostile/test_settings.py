@@ -25,51 +25,34 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
     assert not list((by_hand.root / "build").glob("checkpoints/*"))
 
 
-DAE, TFIDF = (*DATA, "model=dae"), (*DATA, "model=tfidf")
-ALHPA = "error: there is no objective.alhpa: did you mean objective.alpha? There are: alpha, negatives, "
-NO_EXPERIMENT = "error: there is no experiment=foo. There are: fair, fair_category, fair_graded, fair_story, "
+DAE = (*DATA, "model=dae")
 REFUSED = {
-    ("train", *DAE, "objective.alpha=abc"): "error: objective.alpha must be a number; got 'abc'",
-    ("train", *DAE, "objective.alhpa=3"): ALHPA,
-    ("train", *DATA, "model=daee"): (
-        "error: there is no model=daee: did you mean model=dae? There are: bimpm, binary_count, "
-    ),
+    (
+        "train",
+        *DAE,
+        "objective.alhpa=3",
+    ): "error: there is no objective.alhpa: did you mean objective.alpha?",
+    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: bimpm, ",
     ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
-    ("train", *TFIDF, "objective=triplet"): (
-        "error: tfidf is not trained here (examples=none), so objective=triplet would change nothing"
-    ),
     ("train", "-m", *DAE, "objective.alpha=1,abc"): "error: objective.alpha must be a number; got 'abc'",
-    ("train", "-m", *DAE, "objective.alhpa=1,2"): ALHPA,
-    ("train", "-m", *DAE, "objective.alhpa=1", "seed=0,1"): ALHPA,
     ("train", "-m", *DATA, "model=dae,tfidf", "optimizer.lr=0.1,0.2"): (
         "error: tfidf is not trained here (objective=none and examples=none), so optimizer.lr=0.1 would change nothing"
     ),
-    ("sweep", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: ",
+    (
+        "sweep",
+        "data=toy_questions",
+        "model=tfidf",
+    ): "error: conf/sweep/ has no search space for model=tfidf.",
     ("sweep", *DAE, "trials=many"): "error: trials must be a whole number from 1 on; got 'many'",
-    ("sweep", *DAE, "trails=3"): "error: there is no trails: did you mean trials? There are: ",
-    ("evaluate", *DAE, "evaluator.pairwise_knn.max_k=x"): (
-        "error: evaluator.pairwise_knn.max_k must be a whole number; got 'x'"
-    ),
-    ("ensemble", *DATA[:1], "members=[tfidf,dae]", "stackin=mean"): (
-        "error: there is no stackin: did you mean stacking? There are: "
-    ),
-    ("prepare", *DATA[:1], "data.source.sead=3"): "error: there is no data.source.sead: did you mean data.source.seed?",
-    ("mine", *DATA[:1], "mining.strategies.random.per_anchor=x"): (
-        "error: mining.strategies.random.per_anchor must be a whole number; got 'x'"
-    ),
     # Hydra adds what begins with +, so that it does not refuse an unknown key
-    ("train", *DAE, "+optimzer.lr=3"): "error: there is no optimzer: did you mean optimizer? There are: ",
-    ("train", *DAE, "+experiment=foo"): NO_EXPERIMENT,
     ("train", *DATA, "+experiment=static_emma"): (
         "error: there is no experiment=static_emma: did you mean +experiment=static_ema? There are: "
     ),
-    ("train", *DAE, "++trainer.epochs=3", "++tranier.epochs=3"): "error: there is no tranier: did you mean trainer?",
-    ("train", *DAE, "+augmentation.shar=1"): "error: there is no augmentation.shar: did you mean augmentation.share?",
     ("train", "-m", *DAE, "seed=0,1", "+optimzer.lr=1,2"): "error: there is no optimzer: did you mean optimizer?",
     ("sweep", *DAE, "+trails=3"): "error: there is no trails: did you mean trials? There are: ",
-    ("evaluate", *DAE, "+experiment=foo"): NO_EXPERIMENT,
+    ("evaluate", *DAE, "+experiment=foo"): "error: there is no experiment=foo. There are: fair, ",
     ("ensemble", *DATA[:1], "members=[tfidf,dae]", "+stackin=mean"): "error: there is no stackin: did you mean",
-    ("download", *DATA[:1], "+experiment=foo"): NO_EXPERIMENT,
+    ("download", *DATA[:1], "+experiment=foo"): "error: there is no experiment=foo. There are: fair, ",
     ("prepare", *DATA[:1], "+data.limit=300"): "error: there is no data.limit. There are: name, label, ",
     ("mine", *DATA[:1], "+minig.seed=1"): "error: there is no minig: did you mean mining? There are: ",
     ("mine_with_model", *DATA[:1], "mining=pseudo_labels", "+techer=dae"): (

@@ -224,20 +224,3 @@ def test_eight_workers_of_one_search_at_once_lose_no_trial_and_no_run(by_hand: L
     assert {run for (run,) in models} == children.keys()
     artifacts = by_hand.root / "mlruns/artifacts/toy_questions"
     assert all((artifacts / run / "artifacts/config.yaml").is_file() for run in children)
-
-
-@pytest.mark.parametrize(
-    ("command", "answer"),
-    [
-        (("sweep", "data=toy_questions", "model=tfidf"), "conf/sweep/ has no search space for model=tfidf. There are:"),
-        ((*SEARCH, "workers=none"), "workers must be a whole number from 1 on; got 'none'"),
-        ((*SEARCH, "trials=1", "optimizer.lr=fast"), "optimizer.lr must be a number; got 'fast'"),
-        (("train", "-m", *TOY, "trainer.epochs=2,no"), "trainer.epochs must be a whole number from 1 on; got 'no'"),
-    ],
-)
-def test_a_sweep_that_makes_no_sense_is_refused_before_anything_runs(by_hand: Lab, command, answer):
-    ((code, out),) = by_hand.scripts(command)
-    assert code == 1
-    assert answer in out
-    assert "Traceback" not in out
-    assert not (by_hand.root / "multirun").exists()

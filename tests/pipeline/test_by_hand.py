@@ -91,22 +91,6 @@ def test_another_split_or_label_is_noticed(lab):
     assert {card["label"] for card in cards(lab)} == {"story"}
 
 
-def test_a_mistake_is_answered_with_what_is_expected(lab):
-    answers = {
-        command("train", "model=static", "optimizer.lr=fast"): "optimizer.lr must be a number; got 'fast'",
-        command("train", "model=static", "seed=abc"): "seed must be a whole number from 0 on; got 'abc'",
-        command("train", "model=static", "trainer.epochs=three"): (
-            "trainer.epochs must be a whole number from 1 on; got 'three'"
-        ),
-        command("train", "model=static", "augmentation.share=0.5", "augmentation.synonym=0.1"): "augmentation.vectors=",
-        ("prepare", "data=quora"): "is not in data/raw/quora",  # a corpus of one's own needs no download
-    }
-    for (code, out), answer in zip(lab.scripts(*answers), answers.values(), strict=True):
-        assert code != 0
-        assert answer in out
-        assert "Traceback" not in out
-
-
 def test_a_model_is_evaluated_on_other_data_by_its_own_threshold_unless_they_are_its_own(lab):
     found, nowhere = lab.scripts(
         ("evaluate_elsewhere", "run=runs/toy_news-tfidf-0", "others=[toy_questions]"),

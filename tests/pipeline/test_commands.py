@@ -1,7 +1,6 @@
 """The commands that people give: single cells, experiments, metrics, plots, and what a mistake is answered with."""
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
@@ -22,12 +21,6 @@ def lab(shared):
     yield shared
     shared.run("git", "checkout", "--quiet", ".")
     shared.run("dvc", "checkout", "--quiet", "--force")
-
-
-def test_a_second_repro_does_nothing(lab):
-    started = time.perf_counter()
-    assert lab.ran() == []
-    print(f"dvc repro with nothing to do: {time.perf_counter() - started:.2f} s")
 
 
 def test_a_dry_run_in_a_fresh_clone_names_every_stage(lab, tmp_path, stages):
@@ -72,16 +65,6 @@ def test_a_single_cell_can_be_reproduced(lab):
     assert "precision_at_10_story" in (lab.root / "runs" / DAE / "metrics.json").read_text()
 
 
-def test_a_misspelt_family_in_params_yaml_is_answered_with_the_choices(lab, stages):
-    lab.grid(model=["tfidf", "dea"])
-    code, out = lab.attempt("dvc", "repro")
-    assert code != 0
-    assert stages(out) == ["compose"]
-    assert "Traceback" not in out
-    assert "dea" in out
-    assert all(name in out for name in ("binary_count", "bm25", "dae", "tfidf"))
-
-
 def test_a_bare_run_prints_the_choices_of_what_is_missing(lab):
     bare, data_alone = lab.scripts(("train",), ("train", "data=toy_news"))
     for (code, out), group, names in ((bare, "data", ("toy_news", "quora")), (data_alone, "model", ("dae", "tfidf"))):
@@ -89,12 +72,6 @@ def test_a_bare_run_prints_the_choices_of_what_is_missing(lab):
         assert "Traceback" not in out
         assert f"{group}=<OPTION>" in out
         assert all(name in out for name in names)
-
-
-def test_the_settings_of_what_was_chosen_are_printed(lab):
-    ((code, chosen),) = lab.scripts(("train", "data=toy_news", "model=dae", "--cfg", "job"))
-    assert code == 0
-    assert "name: dae" in chosen
 
 
 def test_composing_wants_a_folder(lab):

@@ -36,10 +36,6 @@ def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
         assert (lab.root / "runs" / cell / "metrics.json").is_file()
 
 
-def test_students_that_are_there_do_nothing_twice(lab):
-    assert lab.ran() == []
-
-
 def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
     again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate", "measure")}

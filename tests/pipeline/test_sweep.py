@@ -5,7 +5,6 @@ The tests share one lab and follow each other.
 
 import re
 import shutil
-from collections import Counter
 
 import pytest
 
@@ -91,10 +90,6 @@ def test_a_persons_run_prepares_data_that_was_never_prepared(lab, tmp_path):
     assert lab.run("git", "status", "--porcelain") == ""
     assert lab.ran() == []
     assert lab.run("dvc", "status") == UP_TO_DATE
-
-
-def test_every_run_of_every_origin_is_there(lab):
-    assert Counter(run.tags["origin"] for run in lab.tracked_runs()) == {"dvc": 1, "sweep": 3, "run": 1}
 
 
 def test_without_the_store_an_evaluation_works_and_makes_its_run_anew(lab):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 from hydra.utils import instantiate
+from typer.testing import CliRunner
 
-from fork_server import Batch, Request, forks
 from twicetold import layout
+from twicetold.commands import app
 from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
@@ -83,13 +84,16 @@ def process(environment, tmp_path):
 
 
 @pytest.fixture
-def twicetold(environment, tmp_path):
-    """Runs the command in an empty folder, in a fork that need not import PyTorch."""
+def twicetold(environment, tmp_path, monkeypatch):
+    """Runs the command in an empty folder, in this process, which has imported PyTorch already."""
+    monkeypatch.chdir(tmp_path)
+    shown = {name: environment[name] for name in ("NO_COLOR", "COLUMNS")}
 
-    def _twicetold(*arguments, input="", timeout=120):
-        program = ("-m", "twicetold.commands", *map(str, arguments))
-        request = Request((Batch((program,)),), f"{tmp_path}", environment, input=input.encode())
-        ((end,),) = (answer.ends for answer in forks().run(request, timeout))
-        return subprocess.CompletedProcess(program, end.code, end.stdout.decode(), end.stderr.decode())
+    def _twicetold(*arguments, input=""):
+        line = [*map(str, arguments)]
+        done = CliRunner().invoke(app, line, input=input, env=shown)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(line, done.exit_code, done.stdout, done.stderr)
 
     return _twicetold

@@ -55,14 +55,6 @@ def test_every_page_is_staged_and_in_the_navigation(tool, tmp_path):
     assert ours | {Path("index.md"), Path("results.md"), Path("changelog.md")} <= staged
 
 
-def test_a_page_that_is_not_in_the_navigation_is_an_error(tool, tmp_path, monkeypatch):
-    staging = tool("staging")
-    pages = staging.generated() | {"lost.md": "# Lost\n"}
-    monkeypatch.setattr(staging, "generated", lambda: pages)
-    with pytest.raises(staging.Broken, match=r"every page in nav of docs/zensical\.toml, missing: lost\.md"):
-        staging.stage(tmp_path / "site", report=None)
-
-
 def test_an_entry_of_the_navigation_without_a_page_is_an_error(tool, tmp_path, monkeypatch):
     staging = tool("staging")
     monkeypatch.setattr(staging, "generated", dict)
@@ -134,10 +126,6 @@ def test_an_option_has_its_help_values_and_default_on_the_page_of_its_command(to
     assert rule.endswith(" One of `components`, `average`, `complete`. Default: `average`. |")
     assert "`[MODEL] FILE`" in page
     assert "Default: by its name." in page
-
-
-def test_the_commands_of_a_group_are_on_its_page(tool):
-    assert "\n## `twicetold index groups`\n" in tool("command_pages").pages()["reference/commands/twicetold-index.md"]
 
 
 def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):

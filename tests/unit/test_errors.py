@@ -5,7 +5,6 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from twicetold.errors import damaged, readable_errors, require, require_number
 
@@ -27,11 +26,6 @@ def test_the_message_of_an_error_that_hydra_wrapped_is_its_own(request):
 def test_a_missing_mandatory_value_is_named():
     with pytest.raises(SystemExit, match="path"), readable_errors():
         OmegaConf.create({"path": "???"}).path  # noqa: B018
-
-
-def test_an_accelerator_that_is_not_there_is_no_bug():
-    with pytest.raises(SystemExit, match="error: `MPSAccelerator` can not run"), readable_errors():
-        raise MisconfigurationException("`MPSAccelerator` can not run on your system")
 
 
 def test_the_way_to_the_traceback_is_named_for_what_nobody_meant_to_say_alone():

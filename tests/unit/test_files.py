@@ -78,17 +78,6 @@ def test_a_folder_that_is_replaced_while_it_is_read_is_an_error(tmp_path, replac
         assert (folder / "one").read_text() == "1"  # the message goes before an error that the mixture has led to
 
 
-def test_a_folder_that_is_missing_for_an_instant_is_being_replaced(tmp_path):
-    with pytest.raises(OSError, match="was replaced"), unchanged(tmp_path / "data"):
-        pass
-
-
-def test_a_folder_that_stays_or_is_not_there_may_be_read(tmp_path):
-    (tmp_path / "data").mkdir()
-    with unchanged(tmp_path / "data", tmp_path / "elsewhere", missing_ok=True):
-        pass
-
-
 def test_a_lock_is_held_by_one_process_and_is_free_when_that_is_killed(tmp_path):
     lock = tmp_path / "locks" / "a.lock"
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdout=subprocess.PIPE, text=True)
@@ -183,11 +172,6 @@ def test_names_may_be_as_long_as_the_file_system_takes(tmp_path, name):
     assert [[p.name for p in (tmp_path / place).iterdir()] for place in ("one", "two", "three")] == [[name]] * 3
 
 
-def test_locks_of_long_names_differ(tmp_path):
-    assert len({lock_beside(tmp_path / ("a" * 250 + last)) for last in "bc"}) == 2
-    assert lock_beside(tmp_path / "a.csv").name == f"{TEMPORARY}a.csv.lock"
-
-
 def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):
     made = []
 
@@ -202,31 +186,9 @@ def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_what_could_not_be_made_is_made_by_the_next_one(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        make_once(tmp_path / "a", lambda: 1 / 0)
-    make_once(tmp_path / "a", lambda: write_text(tmp_path / "a", "made"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-
-
-def test_an_error_frees_a_lock(tmp_path):
-    with pytest.raises(RuntimeError), only_process(tmp_path / "a.lock", "a test"):
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_dvc_ignores_temporary_names():
     with (ROOT / ".dvcignore").open() as file:
         assert f"{TEMPORARY}*\n" in file
-
-
-def test_a_folder_of_regular_files_may_be_read(tmp_path):
-    folder = tmp_path / "model"
-    write_text(folder / "members" / "dae" / "recipe.json", "{}")
-    os.link(folder / "members" / "dae" / "recipe.json", folder / "again.json")
-    (tmp_path / "other").symlink_to(folder)
-    for place in (folder, tmp_path / "other"):
-        require_regular(place, what="a model folder")
 
 
 ELSEWHERE = {
@@ -263,8 +225,6 @@ def test_a_folder_with_too_many_levels_is_refused(tmp_path):
 FILL = """
 import pathlib, resource, sys
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import safetensors.numpy
 from twicetold.files import write_file, write_folder, write_text
 
@@ -272,9 +232,7 @@ numbers = np.random.default_rng(0).random(1 << 16)
 WAYS = {
     "text": lambda path: path.write_text("x" * numbers.nbytes),
     "npy": lambda path: np.save(path, numbers),
-    "npz": lambda path: np.savez_compressed(path, numbers),
     "safetensors": lambda path: safetensors.numpy.save_file({"a": numbers}, path),
-    "parquet": lambda path: pq.write_table(pa.table({"a": numbers}), path),
 }
 path, way, room = pathlib.Path(sys.argv[1]), WAYS[sys.argv[2]], int(sys.argv[3])
 if room:
@@ -290,7 +248,7 @@ try:
 except OSError as error:
     sys.exit(f"{type(error).__name__}: {error}")
 """
-FULL_BY = ("text", "npy", "npz", "safetensors", "parquet")
+FULL_BY = ("text", "npy", "safetensors")
 
 
 def _fill(path, way, room):
@@ -321,3 +279,30 @@ def test_a_full_disk_is_one_error_whoever_writes_and_leaves_what_was_there(tmp_p
 def test_an_error_that_is_not_of_the_disk_stays_what_it_is(tmp_path):
     with pytest.raises(ValueError, match=r"^No space left for jokes$"), write_file(tmp_path / "a"):
         raise ValueError("No space left for jokes")
+
+
+def test_a_folder_that_is_missing_for_an_instant_is_being_replaced(tmp_path):
+    with pytest.raises(OSError, match="was replaced"), unchanged(tmp_path / "data"):
+        pass
+
+
+def test_what_could_not_be_made_is_made_by_the_next_one(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        make_once(tmp_path / "a", lambda: 1 / 0)
+    make_once(tmp_path / "a", lambda: write_text(tmp_path / "a", "made"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_error_frees_a_lock(tmp_path):
+    with pytest.raises(RuntimeError), only_process(tmp_path / "a.lock", "a test"):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_regular_files_may_be_read(tmp_path):
+    folder = tmp_path / "model"
+    write_text(folder / "members" / "dae" / "recipe.json", "{}")
+    os.link(folder / "members" / "dae" / "recipe.json", folder / "again.json")
+    (tmp_path / "other").symlink_to(folder)
+    for place in (folder, tmp_path / "other"):
+        require_regular(place, what="a model folder")

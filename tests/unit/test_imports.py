@@ -37,7 +37,6 @@ def imported_by(program):
         ),
         ("import train", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
-        ("import twicetold", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
         ("import twicetold; dir(twicetold); twicetold.__version__", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
         ("import twicetold.commands.dedupe, twicetold.commands.index", FRAMEWORKS | {"torch", "numpy", "scipy"}),
         ("import twicetold.use.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),

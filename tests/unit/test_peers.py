@@ -1,14 +1,11 @@
 """`tools/peers.py`: what it makes of a library's links and groups; rensa itself where it is installed."""
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.tfidf import TfIdf
@@ -70,50 +67,6 @@ def test_a_row_has_the_measures_of_the_librarys_own_links_and_groups(peers):
     assert "link_precision_at_90" in chosen.metrics
     assert chosen.settings.endswith("chosen on validation")
     assert chosen.metrics["ari"] >= fixed.metrics["ari"]
-
-
-def test_the_chosen_threshold_has_the_best_groups_of_validation(peers):
-    val, peer = texts_of(peers, 0), exact_peer(peers)
-    by_hand = {t: group_scores(peer.dedupe(val.texts, t).group, val.codes).ari for t in peers.GRID}
-    assert by_hand[peers.best_threshold(peer, val)] == max(by_hand.values())
-
-
-def test_only_peers_go_to_the_file_and_all_rows_to_the_table(peers, monkeypatch, tmp_path, capsys):
-    row = peers.Row(
-        "some",
-        "exact",
-        "1.0",
-        "words",
-        {"average_precision_story": 0.5} | dict.fromkeys(("ari", "b3", "pair_f1"), 0.1),
-        {},
-        1.0,
-    )
-    ours = peers.Row(**{**vars(row), "name": "twicetold tfidf", "ours": True})
-    monkeypatch.setattr(peers, "measure", lambda *_: iter([ours, row]))
-    for name in peers.THREADS:
-        monkeypatch.setenv(name, "1")
-    monkeypatch.setattr(peers.torch, "set_num_threads", lambda _: None)
-    peers.main(["--data", "some", "--out", str(tmp_path / "peers.json")])
-    assert [each["name"] for each in json.loads((tmp_path / "peers.json").read_text())] == ["exact"]
-    assert len(capsys.readouterr().out.strip().splitlines()) == 4
-
-
-def test_a_package_that_is_missing_costs_its_row_and_a_line(peers, monkeypatch, capsys):
-    for package in ("rensa", "semhash", "model2vec", "wordllama"):
-        monkeypatch.setitem(sys.modules, package, None)
-    assert list(peers.peers({})) == []
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 4
-    assert all(line.startswith("without ") for line in said)
-
-
-@given(st.floats(0.1, 0.95))
-def test_bands_are_the_fewest_that_find_half_of_the_pairs_below_the_threshold(peers, threshold):
-    middle = lambda bands: (1 / bands) ** (bands / peers.PERMUTATIONS)  # noqa: E731
-    bands = peers.bands_for(threshold)
-    assert peers.PERMUTATIONS % bands == 0
-    assert middle(bands) < threshold or bands == peers.PERMUTATIONS
-    assert bands == 1 or middle(bands // 2) >= threshold
 
 
 def test_shingles_are_runs_of_five_and_a_short_text_is_one(peers):

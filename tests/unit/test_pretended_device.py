@@ -49,15 +49,6 @@ def test_copies_are_counted_and_what_python_waits_for(pretended):
     assert pretended.traffic == {TO_DEVICE: 2, TO_HOST: 1, ITEM: 2, SHAPE: 2}
 
 
-def test_random_numbers_are_the_devices_own(pretended):
-    torch.manual_seed(0)
-    here, there = torch.rand(4), torch.rand(4, device=pretended.device)
-    assert there.tolist() == here.tolist()  # another generator of the same seed
-    torch.manual_seed(0)
-    torch.rand(4, device=pretended.device)
-    assert torch.rand(4).tolist() == here.tolist()
-
-
 @pytest.mark.parametrize("of", [nn.LSTM(3, 4, 1), nn.Linear(3, 4), nn.Conv1d(3, 3, 1)])
 def test_gradients_equal_those_of_the_cpu(of, pretended):
     def gradients(layer, inputs):

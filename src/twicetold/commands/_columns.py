@@ -1,19 +1,22 @@
-"""The options of `twicetold dedupe` that name columns or files, and what they stand for."""
+"""Options that name columns or files, and what they stand for: values, pairs, a model that is fitted to a file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from twicetold.commands._dedupe_file import TextFile
+from twicetold.commands._options import LETTERS
 from twicetold.commands._pairs_file import pairs_of
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
 from twicetold.dedupe.representatives import worth_of
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
+from twicetold.use.model import Model, fit
 
 REVIEWED = 100  # pairs of a review
 
@@ -73,24 +76,24 @@ def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    found: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
-    same, within = found["same"], found["within"] = _limits(file, given["same"] or [], given["within"] or [])
-    found["keep"] = _kept_by(file, given["keep"])
+    choices: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
+    same, within = choices["same"], choices["within"] = _limits(file, given["same"] or [], given["within"] or [])
+    choices["keep"] = _kept_by(file, given["keep"])
     if given["truth"] is not None:
         with naming(file, given["truth"]):
             KnownGroups.of(len(file.texts), file.column(given["truth"]))
-        found["truth"] = file.column(given["truth"])
+        choices["truth"] = file.column(given["truth"])
     if given["pairs"] is not None:
-        found["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
-    found["review"] = 0 if given["review"] is None else REVIEWED
-    return found
+        choices["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
+    choices["review"] = 0 if given["review"] is None else REVIEWED
+    return choices
 
 
 def _kept_by(file: TextFile, asked: str) -> Any:
     """The option `keep`."""
-    if (found := keeping(asked)) is None:
+    if (named := keeping(asked)) is None:
         return asked
-    rule, column = found
+    rule, column = named
     with naming(file, column):
         worth_of(rule, file.column(column))
     return rule, file.column(column)
@@ -118,3 +121,46 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
         raise ValueError(f"{file.name}: column {column!r}: {what}") from error
     except TypeError as error:
         raise ValueError(f"{file.name}: column {column!r}: {error}") from error
+
+
+def fitted_to(file: TextFile, compare: str | None) -> Model:
+    """A model that is fitted to a file, or of vectors that were made elsewhere.
+
+    Args:
+        file: the texts.
+        compare: the option --compare: `LETTERS`, the path of a .npy file or of a folder, or a column of the file.
+
+    Raises:
+        FileNotFoundError: if there is no such .npy file.
+        ValueError: if there are no such vectors, or they cannot be used; of a column, names its rows.
+    """
+    if compare in (None, LETTERS):
+        return fit(file.texts, lexical=compare == LETTERS)
+    vectors = _vectors(file, compare)
+    if isinstance(vectors, str):
+        return fit(file.texts, vectors=vectors)
+    with naming(file, compare):
+        return fit(file.texts, vectors=vectors)
+
+
+def _vectors(file: TextFile, given: str) -> Any:
+    """The option `vectors` of `twicetold.fit`: the path of a .npy file or of a folder, or a column of the file.
+
+    Raises:
+        ValueError: if there is nothing of this name, or both a folder and a column.
+    """
+    folder, column = Path(given).is_dir(), given in file.columns
+    if given.endswith(".npy"):
+        return given
+    if folder and column:
+        raise ValueError(
+            f"--compare {given}: there are a folder and a column of this name: give the folder as ./{given}"
+        )
+    if column:
+        return file.column(given)
+    if not folder:
+        raise ValueError(
+            f"--compare {given}: expected a .npy file, a folder of model2vec, or a column of {file.name}, which has "
+            f"{', '.join(map(repr, file.columns))}"
+        )
+    return given

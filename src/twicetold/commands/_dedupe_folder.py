@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from twicetold.commands._dedupe_options import FILE_ALONE, FOLDER_ALONE, Common, OfFolder, names
+from twicetold.commands._dedupe_options import FILE_ALONE, FOLDER_ALONE, Common, FolderSettings, names
+from twicetold.commands._options import file_format
 from twicetold.commands._waiting import require_usable
 from twicetold.dedupe.options import OF_FOLDERS
 from twicetold.printable import counted, json_text, print
@@ -15,7 +16,6 @@ from twicetold.printable import counted, json_text, print
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
 
-OWN = {"out", "memory"}  # settings that the command works out
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LEAST = 200_000_000  # bytes that a task needs besides
 
@@ -55,27 +55,26 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
 
     from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words, of_folder, planned
     from twicetold.staged.dedupe import dedupe_folder
-    from twicetold.staged.launch import ON, launcher
+    from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
     from twicetold.trained.locate import folder_of
 
     model, folder = arguments
     require_usable(model)
-    if given["on"] is not None and given["on"] not in ON:
-        raise typer.BadParameter(f"--on: expected {', '.join(ON)}, got {given['on']!r}")
-    settings = _settings(f"{folder_of(model).resolve()}", given)
+    asked = FolderSettings.of(given["folder"] or [])
+    settings = _settings(f"{folder_of(model).resolve()}", given, asked)
     if given["dry_run"]:
         from twicetold.staged.estimate import estimate
 
         cost = estimate(Path(folder), settings)
-        lines = planned(cost, given["workers"])
+        lines = planned(cost, asked.workers)
         print(json_text(asdict(cost)) if given["as_json"] else "\n".join(lines))
         return
     found = dedupe_folder(
         Path(folder),
         settings,
-        launcher(given["on"], given["workers"], _options(given["launch"] or [])),
-        keep_stages=given["keep_stages"],
+        launcher(asked.on, asked.workers, asked.launch),
+        keep_stages=asked.keep_stages,
         tell=lambda line: print(line, file=sys.stderr),
     )
     rows, place = found.summary["texts"], f"{Path(given['out'], DROPPED)}" if given["drop"] else None
@@ -89,23 +88,25 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
         print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
 
-def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
+def _settings(model: str, given: Mapping[str, Any], asked: FolderSettings) -> "Settings":
     from twicetold.staged.plan import LIBRARIES, Settings
 
     if given["out"] == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
-    each = bytes_of(given["memory"]) // (1 if given["on"] in ("submitit", "ray") else given["workers"])
+    each = bytes_of(asked.memory) // (1 if asked.on in ("submitit", "ray") else asked.workers)
     if each < LIBRARIES + LEAST:
         raise typer.BadParameter(
-            f"--memory {given['memory']}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "
-            f"which libraries take {LIBRARIES // 10**6}: give more, or fewer --workers"
+            f"--folder memory={asked.memory}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "
+            f"which libraries take {LIBRARIES // 10**6}: give more, or fewer workers"
         )
     return Settings(
         model=model,
         out=f"{Path(given['out']).resolve()}",
-        **{name: given[name] for name in (OF_FOLDERS | names(Common) | names(OfFolder)) & names(Settings) - OWN},
+        **{name: given[name] for name in (OF_FOLDERS | names(Common)) & names(Settings) - {"out"}},
+        delimiter=file_format(given["format"])["delimiter"],
+        exact=asked.exact,
         memory=each - LIBRARIES,
-        sampled=given["sample"],
+        sampled=asked.sample,
     )
 
 
@@ -117,16 +118,5 @@ def bytes_of(size: str) -> int:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
     if found is None:
-        raise typer.BadParameter(f"--memory: expected a size such as 4GB or 500MB, got {size!r}")
+        raise typer.BadParameter(f"--folder memory: expected a size such as 4GB or 500MB, got {size!r}")
     return int(float(found[1]) * UNITS[found[2]])
-
-
-def _options(given: list[str]) -> dict[str, Any]:
-    """Options of a launcher; whole numbers are numbers."""
-    found: dict[str, Any] = {}
-    for option in given:
-        name, equals, value = option.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter(f"--launch: expected KEY=VALUE, got {option!r}")
-        found[name] = int(value) if value.isdecimal() else value
-    return found

@@ -1,32 +1,31 @@
 """The options of `twicetold dedupe`: the fields of `DedupeOptions`, and of what files and folders have besides."""
 
 import inspect
-from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, fields
-from typing import Annotated, Any, TypeVar, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import typer
 
-from twicetold.commands._options import Delimiter, Format, Lexical, OutFile, SkipBad, Text, Vectors
-from twicetold.commands._outputs import Force
+from twicetold.commands._options import Compare, Json, OutFile, Reading, option_parameters
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 
-PANEL = "A folder of parts"
+if TYPE_CHECKING:
+    from twicetold.staged.launch import On
+
 Kind = TypeVar("Kind")
+ANSWERS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
-class Common:
+class Common(Reading):
     """Options of a file and of a folder, besides those of `DedupeOptions`."""
 
     out: OutFile = "-"
-    text: Text = None
     drop: Annotated[
         bool, typer.Option("--drop", help="Write representatives alone; the other rows go beside them.")
     ] = False
-    delimiter: Delimiter = None
-    skip_bad: SkipBad = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False
+    as_json: Json = False
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
@@ -41,72 +40,87 @@ class OfFile:
         str | None,
         typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
     ] = None
-    lexical: Lexical = False
-    vectors: Vectors = None
-    links: Annotated[str | None, typer.Option("--links", metavar="FILE", help="File to write all linked pairs to.")] = (
-        None
-    )
-    why: Annotated[bool, typer.Option("--why", help="Say in the links and the summary which terms make a link.")] = (
-        False
-    )
-    force: Force = False
-    format: Format = None
+    compare: Compare = None
+    links: Annotated[
+        str | None,
+        typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
+    ] = None
 
 
 @dataclass(frozen=True)
 class OfFolder:
     """Options of a folder of parts alone."""
 
-    workers: Annotated[
-        int, typer.Option("--workers", help="Tasks that run at a time.", min=1, max=100_000, rich_help_panel=PANEL)
-    ] = 1
-    on: Annotated[
-        str | None,
-        typer.Option(
-            "--on",
-            metavar="joblib|submitit|ray",
-            help="What runs tasks: joblib, submitit (Slurm, extra slurm) or ray (extra ray).",
-            show_default="processes of this machine",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    launch: Annotated[
+    folder: Annotated[
         list[str] | None,
         typer.Option(
-            "--launch",
+            "--folder",
             metavar="KEY=VALUE",
-            help="An option of submitit's executor, such as slurm_partition=cpu, or of ray.init, such as address=auto.",
-            rich_help_panel=PANEL,
+            help="How a folder of parts is done: workers=1, memory=4GB, on=joblib, submitit (Slurm) or ray, exact=no, "
+            "sample=1000, keep-stages=no, or an option of submitit or ray; may be given several times.",
         ),
     ] = None
-    memory: Annotated[
-        str,
-        typer.Option(
-            "--memory",
-            metavar="SIZE",
-            help="Of all workers of this machine, or with --on submitit or ray of each: 4GB, 500MB.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "4GB"
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compare each text with all others, not in cells.", rich_help_panel=PANEL)
-    ] = False
-    sample: Annotated[
-        int,
-        typer.Option(
-            "--sample",
-            help="Texts that are compared with all others, to say which share of the links was found; 0: none.",
-            min=0,
-            max=1_000_000,
-            rich_help_panel=PANEL,
-        ),
-    ] = 1000
-    keep_stages: Annotated[
-        bool,
-        typer.Option(
-            "--keep-stages", help="Keep the files of the stages: parts added later cost less.", rich_help_panel=PANEL
-        ),
-    ] = False
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """The values of `--folder`.
+
+    Args:
+        workers: tasks that run at a time.
+        memory: of all workers of this machine, or on submitit or ray of each.
+        on: what runs tasks; None: processes of this machine.
+        exact: compare each text with all others, not in cells.
+        sample: texts that are compared with all others, to estimate the recall of links; 0: none.
+        keep_stages: keep the files of the stages: parts added later cost less.
+        launch: options of submitit's executor, such as slurm_partition=cpu, or of ray.init, such as address=auto.
+    """
+
+    workers: int = 1
+    memory: str = "4GB"
+    on: "On | None" = None
+    exact: bool = False
+    sample: int = 1000
+    keep_stages: bool = False
+    launch: Mapping[str, str | int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, asked: Sequence[str]) -> "FolderSettings":
+        """Those of `KEY=VALUE` words.
+
+        Raises:
+            typer.BadParameter: if one is no such word, its key is unknown or its value is not of its kind.
+        """
+        from twicetold.staged.launch import ON, WITH_OPTIONS
+
+        words = [each.partition("=") for each in asked]
+        for each, (key, equals, _) in zip(asked, words, strict=True):
+            if not (key and equals):
+                raise typer.BadParameter(f"--folder: expected KEY=VALUE, such as workers=4; got {each!r}")
+        given = {key.replace("-", "_"): value for key, _, value in words}
+        own = names(cls) - {"launch"}
+        launch = {key: int(value) if value.isdecimal() else value for key, value in given.items() if key not in own}
+        if launch and given.get("on") not in WITH_OPTIONS:
+            keys = ", ".join(each.name.replace("_", "-") for each in fields(cls) if each.name in own)
+            raise typer.BadParameter(
+                f"--folder: expected {keys}, or with on=submitit or on=ray an option of these; got {', '.join(launch)}"
+            )
+        if given.get("on", ON[0]) not in ON:
+            raise typer.BadParameter(f"--folder on: expected {', '.join(ON)}, got {given['on']!r}")
+        kinds = {each.name: each.type for each in fields(cls)}
+        return cls(**{key: _value(key, value, kinds[key]) for key, value in given.items() if key in own}, launch=launch)
+
+
+def _value(key: str, text: str, kind: Any) -> Any:
+    """The value of a word of --folder: a whole number, yes or no, or the text itself."""
+    if kind is bool and text in ANSWERS:
+        return ANSWERS[text]
+    if kind is int and text.isdecimal() and int(text) >= (key == "workers"):
+        return int(text)
+    if kind in (bool, int):
+        expected = "yes or no" if kind is bool else "a whole number"
+        raise typer.BadParameter(f"--folder {key.replace('_', '-')}: expected {expected}, got {text!r}")
+    return text
 
 
 def names(kind: Any) -> frozenset[str]:
@@ -120,10 +134,11 @@ FOLDER_ALONE = names(OfFolder)
 
 def parameters() -> Iterator[inspect.Parameter]:
     """The options of the command, for typer."""
-    for kind in (Common, DedupeOptions, OfFile, OfFolder):
-        for each in fields(kind):
-            default, asked = _of_command(each) if kind is DedupeOptions else (each.default, each.type)
-            yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=asked)
+    yield from option_parameters(Common)
+    for each in fields(DedupeOptions):
+        default, asked = _of_command(each)
+        yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=asked)
+    yield from (*option_parameters(OfFile), *option_parameters(OfFolder))
 
 
 def _of_command(each: Field[Any]) -> tuple[Any, Any]:

@@ -241,18 +241,18 @@ def of_folder(found: "Found") -> list[str]:
 
 
 def _recall(found: "Found") -> str:
-    """Which share of links was found."""
+    """Estimated recall of links, in a sentence."""
     if not found.cells:
         return "no link was missed: all pairs of texts that could be links were compared"
     if not found.recall:
-        return "which share of the links was found is not known, as no --sample was compared with all texts"
+        return "which share of the links was found is not known, as no sample was compared with all texts"
     sampled = found.recall
     about = (
         f"{counted(sampled['asked'], 'text was', 'texts were')} compared with all others, and "
         f"{counted(sampled['linked'], 'of them has', 'of them have')} links"
     )
     if "recall" not in sampled:
-        return f"which share of the links was found is not known: {about}; give a larger --sample"
+        return f"which share of the links was found is not known: {about}; give a larger --folder sample=N"
     return (
         f"recall of a text's links: {sampled['recall']:.4f} (95 % interval {sampled['low']:.4f} to "
         f"{sampled['high']:.4f}): {about}, {sampled['links']:,}, of which {sampled['found']:,} were found"
@@ -276,7 +276,7 @@ def planned(found: "Estimate", workers: int) -> list[str]:
     total = found.cpu / 3600
     lines.append(
         f"{counted(found.parts, 'part')}, {counted(found.rows, 'row')}, {cells}: {total:,.2f} CPU hours, "
-        f"with --workers {workers} about "
+        f"with {counted(workers, 'worker')} about "
         f"{total / workers:,.2f} hours; {found.disk / 10**9:,.1f} GB on disk at most"
     )
     if found.disk > found.free:

@@ -1,18 +1,23 @@
 """Arguments and options that several commands have, and what they say of bad rows."""
 
+import inspect
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from twicetold import layout
 from twicetold.dedupe.options import HELP
-from twicetold.neighbours import rules
 from twicetold.printable import print
 
 if TYPE_CHECKING:
     from twicetold.tables.bad_rows import BadRows
+    from twicetold.tables.blocks import Block
+    from twicetold.tables.files import Rows
 
 Model = Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)]
 ModelAndFile = Annotated[
@@ -23,16 +28,14 @@ ModelAndFile = Annotated[
         show_default=False,
     ),
 ]
-Lexical = Annotated[
-    bool,
-    typer.Option("--lexical", help="Without MODEL: compare letters and words alone, also where vectors are there."),
-]
-Vectors = Annotated[
+LETTERS = "letters"  # of --compare
+Compare = Annotated[
     str | None,
     typer.Option(
-        "--vectors",
-        help="Without MODEL: compare vectors made elsewhere: a .npy file, a column of lists, or a folder of model2vec.",
-        show_default=False,
+        "--compare",
+        metavar=f"{LETTERS}|VECTORS",
+        help=f"Without MODEL: {LETTERS} and words alone, or vectors: a .npy file, a column, a folder of model2vec.",
+        show_default="letters and words, and vectors if the extra static is installed",
     ),
 ]
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
@@ -48,36 +51,13 @@ Threshold = Annotated[
     float | None,
     typer.Option("--threshold", help=HELP["threshold"]),
 ]
-Rule = Annotated[rules.Rule, typer.Option("--rule", help=HELP["rule"])]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, jsonl or parquet, of stdin and of what has no such suffix.", show_default=False
-    ),
-]
-
-
-def _delimiter(asked: str | None) -> str | None:
-    """The character that separates fields.
-
-    Raises:
-        typer.BadParameter: if it is no known one.
-    """
-    from twicetold.tables.separators import separator_of
-
-    try:
-        return separator_of(asked)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        help="What separates the fields of .csv: comma, semicolon, tab or pipe; also in what is written.",
-        show_default="as in the file",
-        callback=_delimiter,
+        "--format",
+        metavar="FORMAT",
+        help="csv, tsv, jsonl or parquet, where no suffix says it; with semicolons in .csv, csv:semicolon.",
+        show_default="as the file shows",
     ),
 ]
 SkipBad = Annotated[
@@ -87,32 +67,96 @@ About = Annotated[
     str | None,
     typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
     str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
 ]
 
 
-def model_and_file(
-    given: list[str], command: str, *, lexical: bool = False, vectors: str | None = None
-) -> tuple[str | None, str]:
+class FileFormat(TypedDict):
+    """The option --format: keywords of `open_rows`."""
+
+    format: str | None
+    delimiter: str | None
+
+
+def file_format(asked: str | None) -> FileFormat:
+    """The format and the delimiter that `csv:semicolon` and the like ask for.
+
+    Raises:
+        typer.BadParameter: if the format has no delimiter.
+    """
+    name, colon, delimiter = (asked or "").partition(":")
+    if not colon:
+        return {"format": asked, "delimiter": None}
+    if name != "csv":
+        raise typer.BadParameter(f"--format: expected a delimiter of csv alone, such as csv:semicolon; got {asked!r}")
+    return {"format": name, "delimiter": delimiter}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Options by which a file of texts is read."""
+
+    text: Text = None
+    format: Format = None
+    skip_bad: SkipBad = False
+
+    @contextmanager
+    def texts(self, file: str) -> "Iterator[tuple[Rows, str, Iterator[Block]]]":
+        """Open a file: its rows, the column with the texts, and the blocks, whose bad rows are named at the end."""
+        from twicetold.tables.files import choose_text, open_rows
+
+        with open_rows(file, **file_format(self.format)) as rows:
+            column = choose_text(rows, self.text)
+            yield rows, column, rows.blocks([column], skip_bad=self.skip_bad)
+            tell_left_out(rows.bad)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each field of the dataclasses of options among its parameters."""
+    kinds: dict[str, Any] = {}
+    flat: list[inspect.Parameter] = []
+    for name, each in inspect.signature(command, eval_str=True).parameters.items():
+        if is_dataclass(each.annotation):
+            kinds[name] = each.annotation
+            flat += option_parameters(each.annotation)
+        else:
+            flat.append(each.replace(kind=each.KEYWORD_ONLY))
+
+    def run(**given: Any) -> None:
+        for name, kind in kinds.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        command(**given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # what typer reads
+    return run
+
+
+def option_parameters(kind: Any) -> list[inspect.Parameter]:
+    """The parameters of a command that the fields of a dataclass of options stand for."""
+    return [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for each in fields(kind)
+    ]
+
+
+def model_and_file(given: list[str], command: str, compare: str | None = None) -> tuple[str | None, str]:
     """The model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.
         command: their command.
-        lexical: whether letters and words alone are to be compared.
-        vectors: that are to be compared, if they were made elsewhere.
+        compare: the option --compare, which is for a file without a model.
 
     Raises:
-        typer.BadParameter: if there are more than two, there is no file, or two of a model, `lexical` and `vectors`.
+        typer.BadParameter: if there are more than two arguments, there is no file, or a model as well as `compare`.
         ValueError: if the model is a file.
     """
     if len(given) > 2:
         raise typer.BadParameter(f"expected [MODEL] FILE, got {len(given)} arguments: {' '.join(given)}")
-    if lexical and vectors is not None:
-        raise typer.BadParameter("--lexical compares letters and words alone, and --vectors vectors: leave one out")
     if len(given) == 1:
         if given[0].startswith(layout.REGISTRY) or Path(given[0]).is_dir():
             raise typer.BadParameter(
@@ -120,10 +164,8 @@ def model_and_file(
                 f"twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
-    if lexical:
-        raise typer.BadParameter("--lexical is for a file without a model: leave one of them out")
-    if vectors is not None:
-        raise typer.BadParameter("--vectors is for a file without a model: leave one of them out")
+    if compare is not None:
+        raise typer.BadParameter("--compare is for a file without a model: leave one of them out")
     if Path(given[0]).is_file():
         raise ValueError(
             f"expected a model before the file, got the file {given[0]}: name the folder of a model, or one file alone"

@@ -6,23 +6,20 @@ import sys
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is read, if it is one to write to as well.")]
 PROSE = ".md"  # in a folder that is read: model cards go there
 Files = Mapping[str, str | Path | None]
 """By what is read or written; None: nothing is."""
 
 
-def require_apart(written: Files, read: Files, *, force: bool | None = None) -> None:
+def require_apart(written: Files, read: Files) -> None:
     """Refuse files that cannot all be written, or that would replace what is read, however their paths are spelt.
 
     Args:
         written: files, `-` is standard output; and folders, which are replaced with all that is in them.
         read: files and folders; `-` is standard input.
-        force: whether what is read may be replaced; None: the command has no such option.
 
     Raises:
         typer.BadParameter: if there are such.
@@ -33,14 +30,11 @@ def require_apart(written: Files, read: Files, *, force: bool | None = None) -> 
     for (what, file), (other, another) in combinations(given.items(), 2):
         if is_one_file(file, another):
             raise typer.BadParameter(f"the {what} and the {other} would both go to {file}: name another file")
-    if force:
-        return
     for source, place in read.items():
         for what, file in given.items():
             if place is not None and any(_is_one(file, each) for each in _files(place)):
-                anyway = "" if force is None else ", or add --force to replace it"
                 raise typer.BadParameter(
-                    f"the {what} would replace {file}, from which the {source} are read: name another file{anyway}"
+                    f"the {what} would replace {file}, from which the {source} are read: name another file"
                 )
 
 
@@ -74,8 +68,8 @@ def _is_one(written: str | Path, read: str | Path) -> bool:
     if Path(written).is_dir():
         return str(read) != "-" and Path(read).resolve().is_relative_to(Path(written).resolve())
     try:
-        found = os.fstat(sys.stdout.fileno()) if str(written) == "-" else Path(written).stat()
+        target = os.fstat(sys.stdout.fileno()) if str(written) == "-" else Path(written).stat()
         other = os.fstat(sys.stdin.fileno()) if str(read) == "-" else Path(read).stat()
     except (OSError, ValueError):  # it is not there, or a stream is no file
         return False
-    return stat.S_ISREG(found.st_mode) and os.path.samestat(found, other)
+    return stat.S_ISREG(target.st_mode) and os.path.samestat(target, other)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from twicetold.printable import print
 
 if TYPE_CHECKING:
-    from twicetold.index.text_index import TextIndex
     from twicetold.use.model import Model
 
 SOON = 1.0
@@ -70,21 +69,3 @@ def load_model(model: str) -> "Model":
         from twicetold.use.model import load
 
         return load(model)
-
-
-def open_index(folder: str, model: str | None) -> "TextIndex":
-    """`twicetold.index.text_index.open_index`, with a word to those who wait."""
-    with waiting(f"loading {folder} and its model"):
-        from twicetold.index.text_index import open_index
-
-        return open_index(folder, model)
-
-
-@contextmanager
-def changing(folder: str, model: str | None) -> Iterator["TextIndex"]:
-    """`twicetold.index.text_index.changing`, with a word to those who wait."""
-    with waiting(f"changing {folder}"):
-        from twicetold.index.text_index import changing
-
-        with changing(folder, model) as opened:
-            yield opened

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Delimiter, Left, Model, Right, SkipBad, tell_left_out
+from twicetold.commands._options import About, Format, Json, Left, Model, Right, SkipBad, file_format, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import counted, json_text, print
@@ -37,16 +37,15 @@ def calibrate(
         str, typer.Option(help="Column with 1 or 0, true or false, yes or no; empty: not answered.")
     ] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
-    seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     about: About = None,
-    delimiter: Delimiter = None,
+    format: Format = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
     anyway: Annotated[
         bool,
         typer.Option("--anyway", help="Write the folder also if the new decision is no better than the stored one."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 
@@ -68,10 +67,10 @@ def calibrate(
     require_apart({"model": out}, {"pairs": pairs})
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
-    read = read_pairs(pairs, left=left, right=right, label=label, delimiter=delimiter, skip_bad=skip_bad)
+    read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
     with waiting(f"fitting the decision to {pairs}"):
-        found = fit(loaded, read, aim=aim, seed=seed, about=about)
+        found = fit(loaded, read, aim=aim, about=about)
     guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
     better = found.alike and (guessed or found.better(aim) or found.contradicted is True)
     if written := better or anyway:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from twicetold.commands._dedupe_options import Common, OfFile, given_as, parameters
-from twicetold.commands._options import ModelAndFile, model_and_file
+from twicetold.commands._options import ModelAndFile, file_format, model_and_file
 from twicetold.commands._outputs import dropped_beside, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.printable import counted, json_text, print
@@ -15,6 +15,7 @@ from twicetold.printable import counted, json_text, print
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile, Why
     from twicetold.dedupe.results import TextGroups
+    from twicetold.use.model import Model
 
 
 def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> None:
@@ -22,11 +23,11 @@ def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> Non
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv
-        twicetold dedupe questions.csv --lexical --threshold 0.6 --drop -o unique.csv
+        twicetold dedupe questions.csv --compare letters --threshold 0.6 --drop -o unique.csv
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
-    with --vectors yours alone; and the last column is similarity_to_representative.
+    with --compare yours alone; and the last column is similarity_to_representative.
 
     With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
 
@@ -56,41 +57,48 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
 
     with waiting("loading libraries"):
         from twicetold.commands import _dedupe_told
-        from twicetold.commands._columns import needed, options_of
+        from twicetold.commands._columns import fitted_to, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
-        from twicetold.commands._fitted import fitted_to
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
 
     common, alone = given_as(Common, given), given_as(OfFile, given)
-    model, file = model_and_file(arguments, "dedupe", lexical=alone.lexical, vectors=alone.vectors)
+    model, file = model_and_file(arguments, "dedupe", alone.compare)
     written = _outputs(model, file, given)
-    columns = needed(given)
+    columns, spelling = needed(given), file_format(common.format)
     with waiting(f"reading {file}"):
         read = TextFile.read(
             file,
             text=common.text,
             id_column=alone.id_column,
             needed=columns,
-            format=alone.format,
-            delimiter=common.delimiter,
             skip_bad=common.skip_bad,
+            **spelling,
         )
     options = options_of(read, given)
     if model is not None:
         loaded = load_model(model)
     else:
         with waiting("learning the words of the texts"):
-            loaded = fitted_to(read, lexical=alone.lexical, vectors=alone.vectors)
+            loaded = fitted_to(read, alone.compare)
     if common.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else _dedupe_told.by_threshold(tried))
         return
     found = loaded.dedupe(read.texts, progress=tell, **options)
-    explain = loaded.why if alone.why else None
-    kept = write_files(read, found, written, drop=common.drop, format=alone.format, explain=explain)
+    explain = None if alone.links is None else _explain(loaded)
+    kept = write_files(read, found, written, drop=common.drop, format=spelling["format"], explain=explain)
     _tell_found(read, found, int(kept.sum()), written, common, explain=explain)
+
+
+def _explain(model: "Model") -> "Why | None":
+    """The method that says why pairs are linked; None if the model's vectors have no terms."""
+    try:
+        model.why([], [])
+    except TypeError:
+        return None
+    return model.why
 
 
 def _tell_found(
@@ -128,16 +136,14 @@ def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str
     Raises:
         typer.BadParameter: if there are such.
     """
-    out, drop, force = given["out"], given["drop"], given["force"]
+    out, drop = given["out"], given["drop"]
     aside = dropped_beside(out) if drop else None
     written = {"rows": out, "links": given["links"], "review": given["review"], "dropped rows": aside}
     _check_outputs(written, drop=drop, as_json=given["as_json"], dry_run=given["dry_run"])
-    sources = {"texts": file, "pairs": given["pairs"], "vectors": given["vectors"], "weights": model}
-    require_apart(written, sources, force=force)
+    sources = {"texts": file, "pairs": given["pairs"], "vectors": given["compare"], "weights": model}
+    require_apart(written, sources)
     if model is not None:
         require_usable(model)
-    if aside is not None and force:
-        _keep_dropped_before(out, file, aside)
     return written
 
 
@@ -146,9 +152,9 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
 
     Args:
         files: by what is written to them; None: it is not written.
-        drop: as given.
-        as_json: as given.
-        dry_run: as given.
+        drop: whether representatives alone are written.
+        as_json: whether the summary goes to stdout.
+        dry_run: whether nothing is written.
 
     Raises:
         typer.BadParameter: if there are such.
@@ -162,19 +168,3 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
         return
     if as_json and STANDARD in given.values():
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
-
-
-def _keep_dropped_before(out: str, file: str, dropped: str) -> None:
-    """Refuse to replace the rows that were dropped from a file before, when it is deduped in place once more.
-
-    Raises:
-        typer.BadParameter: if they are there.
-    """
-    from pathlib import Path
-
-    from twicetold.tables.streams import is_one_file
-
-    if Path(dropped).exists() and is_one_file(out, file):
-        raise typer.BadParameter(
-            f"{dropped} has the rows that were dropped from {file} before, and would be replaced: move it elsewhere"
-        )

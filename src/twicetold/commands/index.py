@@ -1,14 +1,14 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from twicetold.commands._options import (
-    Delimiter,
     File,
+    FileFormat,
     Format,
     Index,
     IndexModel,
@@ -16,18 +16,20 @@ from twicetold.commands._options import (
     Model,
     OutFile,
     Precision,
-    Rule,
-    SkipBad,
-    Text,
+    Reading,
     Threshold,
-    tell_left_out,
+    file_format,
+    with_options,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import changing, load_model, require_usable, waiting
+from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS
+from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from twicetold.index.groups import GroupChanges
     from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
@@ -59,20 +61,19 @@ Pairs = Annotated[
 
 
 @index.command()
+@with_options
 def build(
     model: Model,
     file: File,
+    reading: Reading,
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
-    text: Text = None,
     id_column: Id = None,
     precision: Precision = DEFAULTS.precision,
     threshold: Threshold = DEFAULTS.threshold,
-    rule: Rule = DEFAULTS.rule,
+    rule: Annotated[
+        Literal[rules.Rule, "none"], typer.Option("--rule", help="How links make groups; none: texts are not grouped.")
+    ] = DEFAULTS.rule,
     pairs: Pairs = None,
-    no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
     """Make an index of the texts of a file, grouped as dedupe does.
@@ -88,22 +89,21 @@ def build(
         from twicetold.index.folder import require_new
         from twicetold.index.info import index_info
 
-    if no_groups and ((precision, threshold, pairs) != (None,) * 3 or rule != DEFAULTS.rule):
-        said = "--precision, --threshold, --rule and --pairs say how to group"
-        raise typer.BadParameter(f"{said}: leave them or --no-groups out")
+    if rule == "none" and (precision, threshold, pairs) != (None,) * 3:
+        raise typer.BadParameter("--precision, --threshold and --pairs say how to group: leave them or --rule none out")
     require_new(Path(output))
     require_usable(model)
-    texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
+    texts, ids = _read(file, id_column, reading)
     if not texts:
         raise ValueError(f"{file}: there are no rows")
     loaded = load_model(model)
     made = loaded.index(
         texts,
         ids,
-        groups=not no_groups,
+        groups=rule != "none",
         precision=precision,
         threshold=threshold,
-        rule=rule,
+        rule=DEFAULTS.rule if rule == "none" else rule,
         pairs=_pairs(pairs, file, ids or [str(number) for number in range(len(texts))], texts),
         progress=_tell,
     )
@@ -117,18 +117,16 @@ def build(
 
 
 @index.command()
+@with_options
 def add(
     folder: Index,
+    reading: Reading,
     file: Annotated[
         str | None, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)
     ] = None,
-    text: Text = None,
     id_column: Id = None,
     pairs: Pairs = None,
     model: IndexModel = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
     """Add the texts of a file, and group what they are near to anew, by the rule that built the index.
@@ -144,18 +142,20 @@ def add(
     texts: list[str] = []
     ids: list[str] | None = None
     if file is not None:
-        texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
-    with changing(folder, model) as opened:
-        there = {} if pairs is None else opened.table().to_pydict()
-        names, known = [*there.get("id", []), *(ids or [])], [*there.get("text", []), *(texts if ids else [])]
-        found = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
+        texts, ids = _read(file, id_column, reading)
+    from twicetold.index.text_index import changing
+
+    with waiting(f"changing {folder}"), changing(folder, model) as opened:
+        present = {} if pairs is None else opened.table().to_pydict()
+        names, known = [*present.get("id", []), *(ids or [])], [*present.get("text", []), *(texts if ids else [])]
+        added = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
     if as_json:
-        rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
-        print(json_text({"added": rows, "joined": found.joined, **_changed(found.changes)}))
+        rows = [{"id": name, "group": group} for name, group in zip(added.ids, added.groups.tolist(), strict=True)]
+        print(json_text({"added": rows, "joined": added.joined, **_changed(added.changes)}))
         return
-    joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
+    joined = f", {added.joined:,} to groups that were there" if opened.threshold is not None else ""
     _tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
-    _tell_changes(found.changes)
+    _tell_changes(added.changes)
 
 
 @index.command()
@@ -168,7 +168,6 @@ def remove(
     id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
     model: IndexModel = None,
     format: Format = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed.
 
@@ -176,44 +175,36 @@ def remove(
         twicetold index remove faq 3 17
         twicetold index remove faq --file old.csv --id id
     """
+    from twicetold.index.text_index import changing
     from twicetold.tables.files import open_rows
 
     named = list(ids or [])
     if bool(named) == (file is not None):
         raise typer.BadParameter("give ids, or a file with ids (-f)")
     if file is not None:
-        with open_rows(file, format=format, delimiter=delimiter) as rows:
+        with open_rows(file, **file_format(format)) as rows:
             rows.require(id_column)
             for block, bad in rows.sound([]):
                 if bad:
                     raise ValueError(f"{rows.name}: {bad[0].at(rows.unit)}. Nothing was removed")
                 named += _ids(rows, block, id_column)
-    with changing(folder, model) as opened:
+    with waiting(f"changing {folder}"), changing(folder, model) as opened:
         opened.remove(named)
     _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
 
 
 @index.command()
-def groups(folder: Index, out: OutFile = "-", format: Format = None, delimiter: Delimiter = None) -> None:
+def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
     """Write the id, text and group of all texts, sorted by group.
 
     Examples:
         twicetold index groups faq
         twicetold index groups faq -o groups.csv
     """
-    import numpy as np
-
     from twicetold.index.info import grouped_texts
-    from twicetold.tables.blocks import Block
-    from twicetold.tables.files import write_rows
-    from twicetold.tables.streams import STANDARD
 
     require_apart({"rows": out}, {"texts": folder})
-    table = grouped_texts(folder)
-    with write_rows(out, format=format or ("csv" if out == STANDARD else None), delimiter=delimiter) as write:
-        write(Block(table, np.arange(1, table.num_rows + 1)))
-    if out != STANDARD:
-        _tell(f"{out}: {counted(table.num_rows, 'row')}")
+    _write(out, [grouped_texts(folder)], file_format(format or ("csv" if out == "-" else None)))
 
 
 @index.command()
@@ -227,18 +218,26 @@ def export(
         twicetold index export faq -o faq.parquet
         twicetold index export faq -o faq.jsonl.gz
     """
+    from twicetold.index.info import exported
+
+    _write(out, exported(folder), file_format(None))
+
+
+def _write(out: str, tables: "Iterable[pa.Table]", spelling: FileFormat) -> None:
+    """Write the rows of tables, and say how many there are."""
     import numpy as np
 
-    from twicetold.index.info import exported
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import write_rows
+    from twicetold.tables.streams import STANDARD
 
     count = 0
-    with write_rows(out) as write:
-        for table in exported(folder):
-            write(Block(table, np.arange(count, count + table.num_rows)))
+    with write_rows(out, **spelling) as write:
+        for table in tables:
+            write(Block(table, np.arange(count + 1, count + 1 + table.num_rows)))
             count += table.num_rows
-    _tell(f"{out}: {counted(count, 'row')}")
+    if out != STANDARD:
+        _tell(f"{out}: {counted(count, 'row')}")
 
 
 @index.command()
@@ -280,23 +279,17 @@ def _described(about: "IndexInfo") -> list[str]:
     ]
 
 
-def _read(
-    file: str, text: str | None, id_column: str | None, *, format: str | None, delimiter: str | None, skip_bad: bool
-) -> tuple[list[str], list[str] | None]:
+def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    from twicetold.tables.files import choose_text, open_rows
-
     texts: list[str] = []
     ids: list[str] = []
-    with waiting(f"reading {file}"), open_rows(file, format=format, delimiter=delimiter) as rows:
-        column = choose_text(rows, text)
+    with waiting(f"reading {file}"), reading.texts(file) as (rows, column, blocks):
         if id_column is not None:
             rows.require(id_column)
-        for block in rows.blocks([column], skip_bad=skip_bad):
+        for block in blocks:
             texts += block.texts(column)
             if id_column is not None:
                 ids += _ids(rows, block, id_column)
-        tell_left_out(rows.bad)
     return texts, None if id_column is None else ids
 
 

@@ -12,14 +12,15 @@ from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import (
+    LETTERS,
     About,
-    Delimiter,
-    Lexical,
+    Compare,
+    Json,
     ModelAndFile,
-    SkipBad,
-    Text,
+    Reading,
+    file_format,
     model_and_file,
-    tell_left_out,
+    with_options,
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import require_usable, waiting
@@ -35,8 +36,10 @@ WORDS = {word: word[0] for word in ("skip", "back", "quit")} | {letter: letter f
 KEYS = "y the same, n different, s skip, b back, q quit"
 
 
+@with_options
 def label(
     arguments: ModelAndFile,
+    reading: Reading,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default="FILE, if it is a review"),
@@ -45,23 +48,10 @@ def label(
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
     ] = None,
-    text: Text = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
     about: About = None,
-    lexical: Lexical = False,
-    vectors: Annotated[
-        str | None,
-        typer.Option(
-            "--vectors",
-            metavar="FOLDER",
-            help="Without MODEL: compare the vectors of a folder of model2vec.",
-            show_default=False,
-        ),
-    ] = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
+    compare: Compare = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Label pairs of texts by hand, and estimate precision and recall.
 
@@ -78,14 +68,13 @@ def label(
     with waiting("loading libraries"):
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
-        from twicetold.tables.files import choose_text, open_rows
         from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
-    model, name = model_and_file(arguments, "label", lexical=lexical, vectors=vectors)
+    model, name = model_and_file(arguments, "label", compare)
     file = Path(name)
     if out is None:
-        _answer_review(console, file, delimiter=delimiter, fitting=model is None and not report)
+        _answer_review(console, file, reading, fitting=model is None and not report)
         return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
@@ -97,20 +86,18 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        with open_rows(file, delimiter=delimiter) as rows:
-            column = choose_text(rows, text)
-            texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
-        tell_left_out(rows.bad)
+        with reading.texts(name) as (_, column, blocks):
+            texts = [text for block in blocks for text in block.texts(column)]
         if model is None:
-            model = _fitted_beside(console, out, texts, file.name, lexical=lexical, vectors=vectors)
+            model = _fitted_beside(console, out, texts, file.name, compare)
         with console.status("drawing pairs"):
-            state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, seed=seed, about=about)
+            state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
         _ask(console, state)
         _report(console, state, as_json=as_json)
 
 
-def _answer_review(console: Console, file: Path, *, delimiter: str | None, fitting: bool) -> None:
+def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: bool) -> None:
     """Ask for the pairs of a review."""
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Review
@@ -118,7 +105,7 @@ def _answer_review(console: Console, file: Path, *, delimiter: str | None, fitti
     if not fitting:
         raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
     with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file, delimiter=delimiter)
+        review = Review.read(file, **file_format(reading.format))
         _ask(console, review)
         given = sum(answer is not None for answer in review.answers)
         console.print(
@@ -133,9 +120,7 @@ def model_beside(out: Path) -> Path:
     return out.with_name(f"{out.name}.model")
 
 
-def _fitted_beside(
-    console: Console, out: Path, texts: list[str], name: str, *, lexical: bool, vectors: str | None
-) -> str:
+def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, compare: str | None) -> str:
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
     from twicetold import layout
     from twicetold.files import require_free
@@ -148,7 +133,8 @@ def _fitted_beside(
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
         with waiting("learning the words of the texts"):
-            fit(texts, lexical=lexical, vectors=vectors, folder=folder, name=name)
+            lexical = compare == LETTERS
+            fit(texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
 

@@ -1,23 +1,23 @@
 """`twicetold pairs`: a file of pairs of texts."""
 
 import time
-from typing import Annotated
 
 import typer
 
 from twicetold.commands._options import (
     About,
-    Delimiter,
     File,
     Format,
+    Json,
     Left,
     Model,
     OutFile,
     Right,
     SkipBad,
+    file_format,
     tell_left_out,
 )
-from twicetold.commands._outputs import Force, require_apart
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.printable import counted, json_text, print
 
@@ -30,10 +30,8 @@ def pairs(
     right: Right = None,
     about: About = None,
     format: Format = None,
-    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
-    force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
 
@@ -61,10 +59,10 @@ def pairs(
 
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
-    require_apart({"rows": out}, {"pairs": file, "weights": model}, force=force)
+    require_apart({"rows": out}, {"pairs": file, "weights": model})
     require_usable(model)
-    console = Console(stderr=True)
-    with open_rows(file, format=format, delimiter=delimiter) as rows:
+    console, spelling = Console(stderr=True), file_format(format)
+    with open_rows(file, **spelling) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
@@ -73,7 +71,9 @@ def pairs(
         shown = Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=off)
         with (
             shown,
-            write_rows(out, format=format or rows.format, delimiter=rows.delimiter, at_once=not skip_bad) as write,
+            write_rows(
+                out, format=spelling["format"] or rows.format, delimiter=rows.delimiter, at_once=not skip_bad
+            ) as write,
         ):
             task = shown.add_task("", total=None, rate=0.0)
 

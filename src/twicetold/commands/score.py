@@ -13,6 +13,8 @@ from twicetold.printable import json_text, print
 if TYPE_CHECKING:
     from twicetold.trained.loaded import LoadedModel
 
+SHOWN = 10  # pairs of terms of an explanation
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -31,9 +33,11 @@ def score(
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
     why: Annotated[
-        bool, typer.Option("--why", help="Show what pairs of terms add; of linear families and ensembles of them.")
+        bool,
+        typer.Option(
+            "--why", help="Show what the largest pairs of terms add, of linear families; with --json, of all."
+        ),
     ] = False,
-    top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
     about: About = None,
     as_json: Json = False,
 ) -> None:
@@ -58,13 +62,13 @@ def score(
             explanation = explain(loaded.trained, left, right)
     if as_json:
         names = ("left", "right", "contribution")
-        rows = explanation.largest(top) if explanation else []
+        rows = explanation.largest(explanation.contribution.size) if explanation else []
         pairs = {"contributions": [dict(zip(names, row, strict=True)) for row in rows]} if why else {}
         print(json_text(asdict(answer) | pairs))
         return
     print(_answer_text(answer))
     if explanation is not None:
-        print(f"\n{explanation_text(explanation, most=top)}", end="")
+        print(f"\n{explanation_text(explanation, most=SHOWN)}", end="")
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Delimiter, Format, Index, IndexModel, SkipBad, Text, tell_left_out
-from twicetold.commands._waiting import open_index
+from twicetold.commands._options import Index, IndexModel, Json, Reading, with_options
+from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ AskedFile = Annotated[
 ]
 
 
+@with_options
 def search(
     folder: Index,
+    reading: Reading,
     texts: Asked = None,
     file: AskedFile = None,
     k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
@@ -28,12 +30,8 @@ def search(
         bool,
         typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
     ] = False,
-    text: Text = None,
     model: IndexModel = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
 
@@ -44,12 +42,15 @@ def search(
     Columns: similarity, probability that both say the same, group, id, text.
     """
     _check_queries(texts, file)
-    opened = open_index(folder, model)
+    with waiting(f"loading {folder} and its model"):
+        from twicetold.index.text_index import open_index
+
+        opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in _queries(texts, file, text, format=format, delimiter=delimiter, skip_bad=skip_bad):
+    for asked in _queries(texts, file, reading):
         matches = opened.search(asked, k, not_copies=not_copies)
-        for query, found in zip(asked, matches, strict=True):
-            _tell(query, found, named=named, as_json=as_json)
+        for query, hits in zip(asked, matches, strict=True):
+            _tell(query, hits, named=named, as_json=as_json)
 
 
 def _check_queries(texts: list[str] | None, file: str | None) -> None:
@@ -65,36 +66,24 @@ def _check_queries(texts: list[str] | None, file: str | None) -> None:
         raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
 
 
-def _queries(
-    texts: list[str] | None,
-    file: str | None,
-    text: str | None,
-    *,
-    format: str | None,
-    delimiter: str | None,
-    skip_bad: bool,
-) -> Iterator[list[str]]:
+def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Iterator[list[str]]:
     """The texts that are asked for, those of a file a block at a time."""
-    from twicetold.tables.files import choose_text, open_rows
-
     if file is None:
         yield texts or []
         return
-    with open_rows(file, format=format, delimiter=delimiter) as rows:
-        column = choose_text(rows, text)
-        for block in rows.blocks([column], skip_bad=skip_bad):
+    with reading.texts(file) as (_, column, blocks):
+        for block in blocks:
             yield block.texts(column)
-        tell_left_out(rows.bad)
 
 
-def _tell(query: str, found: Sequence["Match"], *, named: bool, as_json: bool) -> None:
+def _tell(query: str, hits: Sequence["Match"], *, named: bool, as_json: bool) -> None:
     """Print what was found for a text, under the text if it is `named`."""
     if as_json:
-        print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
+        print(json_text({"query": query, "matches": [asdict(each) for each in hits]}, indent=None))
         return
     if named:
         print(_line(query))
-    for each in found:
+    for each in hits:
         probability = "" if each.probability is None else f"{each.probability:.4f}"
         columns = f"{each.similarity:.4f}", probability, str(each.group), each.id, each.text
         print("\t".join(_line(column) for column in columns))

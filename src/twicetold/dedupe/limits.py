@@ -1,4 +1,4 @@
-"""Which rows may be linked by their columns: those with equal values, and those whose values are near each other.
+"""Limits of links by columns: rows may be linked, those with equal values, and those whose values are near each other.
 
 A row without a value is linked with none, not even with an equal text. Groups lie within blocks of equal values. A
 window is a condition on links: by the rule `complete` it holds of all pairs of a group, by `average` and `components`

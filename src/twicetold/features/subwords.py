@@ -111,7 +111,7 @@ class Subwords(Declared, BaseEstimator):
 
     @staticmethod
     def _known(pieces: NDArray[np.int32], length: NDArray[np.int64], *, mark: int) -> NDArray[np.bool_]:
-        """Which pieces belong to a word with at least one known piece besides its mark."""
+        """Mark the pieces that belong to a word with at least one known piece besides its mark."""
         word = np.repeat(np.arange(len(length)), length)
         known = np.bincount(word, (pieces != UNKNOWN_TOKEN) & (pieces != mark), minlength=len(length)) > 0
         return known[word]

@@ -110,7 +110,7 @@ class IndexManifest:
     pairs: Sequence[IdPair] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """The manifest as it is written."""
         return {
             "format": FORMAT,
             "model": {"folder": self.model, "fingerprint": self.fingerprint},

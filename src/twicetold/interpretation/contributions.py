@@ -43,7 +43,7 @@ class Explanation:
     contribution: NDArray[np.float64]
     """(P, Q) of each pair of terms; they add up to the score."""
     score: float
-    """As returned by the model."""
+    """Score that the model returns."""
 
     def largest(self, count: int) -> list[tuple[str, str, float]]:
         """The pairs of terms with the largest contributions by absolute value, without those of 0."""

@@ -138,6 +138,7 @@ def read_pairs(
     left: str | None = None,
     right: str | None = None,
     label: str = "label",
+    format: str | None = None,
     delimiter: str | None = None,
     skip_bad: bool = False,
 ) -> CalibrationPairs:
@@ -148,6 +149,7 @@ def read_pairs(
         left: column with one text; None: the usual names.
         right: column with the other.
         label: column with the answers (`tables.columns.answers_of`); pairs without one are left out.
+        format: of a file without a known suffix.
         delimiter: between fields; None: as the file shows.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
 
@@ -155,7 +157,7 @@ def read_pairs(
         FileNotFoundError: if there is no such file.
         ValueError: if the file is malformed; names the row.
     """
-    with open_rows(file, delimiter=delimiter) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         columns = choose_pair(rows, left, right)
         rows.require(label)
         drawn = {PROBABILITY, BAND} <= set(rows.columns)

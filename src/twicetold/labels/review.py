@@ -50,14 +50,14 @@ class Review:
     delimiter: str | None = None
 
     @classmethod
-    def read(cls, file: Path, *, delimiter: str | None = None) -> "Review":
+    def read(cls, file: Path, *, format: str | None = None, delimiter: str | None = None) -> "Review":
         """Read the file of a review.
 
         Raises:
             FileNotFoundError: if there is none.
             ValueError: if it has other columns.
         """
-        with open_rows(file, delimiter=delimiter) as rows:
+        with open_rows(file, format=format, delimiter=delimiter) as rows:
             for name in (LEFT, RIGHT, SAME):
                 rows.require(name)
             blocks = list(rows.blocks([LEFT, RIGHT]))

@@ -1,4 +1,4 @@
-"""Which pairs of a file of texts a person should label: a stratified random sample of its candidate pairs.
+"""Pairs of a file of texts for a person to label: a stratified random sample of its candidate pairs.
 
 The candidates are each text's nearest neighbours by the model. They are divided into bands by how far their score is
 from the stored threshold, in log-odds of the stored calibration. Each band gets a number of draws in proportion to

@@ -106,7 +106,7 @@ class Pairs(NamedTuple):
 
     values: Float[Tensor, "2 N T D"]
     beyond: Bool[Tensor, "2 N T"]
-    """Which places are padding."""
+    """Mask of the places that are padding."""
 
 
 def groups_of_pairs(values: Float[Tensor, "K D"], facing: Facing) -> Iterator[Pairs]:

@@ -117,6 +117,6 @@ def _same(inputs: int, outputs: int, window: tuple[int, int]) -> nn.Module:
 
 
 def _inside(image: Float[Tensor, "N C T W"], lengths: Int64[Tensor, " N"]) -> Bool[Tensor, "N 1 T 1"]:
-    """Which places belong to the text."""
+    """Mask of the places that belong to the text."""
     time = torch.arange(image.shape[2], device=image.device)
     return (time < lengths[:, None])[:, None, :, None]

@@ -44,7 +44,7 @@ class GloveMean(VectorMean):
         self.register_buffer("table", torch.from_numpy(np.asarray(given, np.float32)))
 
     def settle(self, texts: Iterable[SparseRows]) -> None:
-        """As `VectorMean`.
+        """Refuse texts without a known word as `VectorMean` does.
 
         Raises:
             ValueError: if no word of train has a vector.

@@ -34,7 +34,7 @@ ALIKE, SETS = 200, 20  # vectors of each side whose pairs say how many columns c
 
 @dataclass(frozen=True)
 class Cells:
-    """Which cell each vector is in, and which it is compared with.
+    """Cell of each vector, and those that it is compared with.
 
     Args:
         member: (n,) vectors in the order of their cells.

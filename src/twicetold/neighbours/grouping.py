@@ -96,7 +96,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Merges:
-    """Which groups were merged, and how similar they were.
+    """Groups that were merged, and how similar they were.
 
     Args:
         count: n, the number of texts.

@@ -33,7 +33,7 @@ def in_parallel(task: Callable[[int], Result], count: int) -> Iterator[Result]:
 
 
 def threads() -> int:
-    """As many as PyTorch uses, where it is in use; else as OMP_NUM_THREADS says, else as there are cores.
+    """Threads: as many as PyTorch uses, where it is in use; else as OMP_NUM_THREADS says, else as there are cores.
 
     One, in a thread that is one of several already.
     """

@@ -44,7 +44,7 @@ def launcher(on: On | None, workers: int, options: Mapping[str, Any] | None = No
         raise ValueError(f"expected options of a launcher with submitit or ray alone, got {', '.join(options)}")
     if on is None:
         return here if workers == 1 else Processes(workers)
-    require_package(on, f"--on {on}")
+    require_package(on, f"--folder on={on}")
     return partial({"joblib": by_joblib, "submitit": by_submitit, "ray": by_ray}[on], workers, **(options or {}))
 
 
@@ -108,7 +108,7 @@ def by_joblib(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Tas
 
 
 def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
-    """As jobs of Slurm where there is one, else as processes of this machine; each job does several tasks.
+    """Run tasks as jobs of Slurm where there is one, else as processes of this machine; each job does several tasks.
 
     Args:
         workers: jobs at a time.
@@ -139,7 +139,7 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
 
 
 def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
-    """As tasks of Ray, here or on the cluster of `address`; a task whose worker is lost is tried again."""
+    """Run tasks of Ray, here or on the cluster of `address`; a task whose worker is lost is tried again."""
     import ray
 
     if not ray.is_initialized():
@@ -173,7 +173,7 @@ def one_thread_each() -> Iterator[None]:
 def _lost(tasks: Sequence[Task]) -> OSError:
     return OSError(
         f"processes were lost in the stage {tasks[0].stage}, for a lack of memory perhaps: run the same command again, "
-        "with fewer --workers or less --memory; what is done is kept"
+        "with fewer workers or less memory; what is done is kept"
     )
 
 

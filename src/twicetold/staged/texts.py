@@ -116,7 +116,7 @@ def copies_in(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints]:
 
 
 def distinct(plan: Plan, name: str) -> dict[str, Any]:
-    """Which rows are the first of their text; those are numbered, and known by their numbers from here on.
+    """Find the rows that are the first of their text; those are numbered, and known by their numbers from here on.
 
     Returns:
         Their number; and of each block of distinct texts the first row, the one after the last, and a digest of which

@@ -129,7 +129,7 @@ class Rows:
         other = next((name for name, each in SEPARATORS.items() if each in self.columns[0]), None)
         if other is None:
             return listed
-        return f"{listed}. That is one column. If fields are separated by a {other}: --delimiter {other}"
+        return f"{listed}. That is one column. If fields are separated by a {other}: --format csv:{other}"
 
 
 def choose_text(rows: Rows, asked: str | None = None) -> str:

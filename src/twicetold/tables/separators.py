@@ -58,7 +58,7 @@ def recognised(lines: Sequence[str], usual: str) -> str:
     if len(several) == 1:  # one column, whose name has a semicolon
         return usual
     names = " or a ".join(name for name, each in SEPARATORS.items() if each in (fitting or several))
-    raise ValueError(f"line 1: fields may be separated by a {names}: say which with --delimiter")
+    raise ValueError(f"line 1: fields may be separated by a {names}: say which, as --format csv:semicolon does")
 
 
 def _fits(lines: Sequence[str], separator: str, width: int) -> bool:

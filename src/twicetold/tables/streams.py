@@ -1,4 +1,4 @@
-"""Which format and compression a file has, by its name, and its bytes, read and written.
+"""Format and compression of a file, by its name, and its bytes, read and written.
 
 `-` is standard input or output. A file is written whole or not at all.
 """

@@ -1,4 +1,4 @@
-"""Which model it is, by what is in its folder."""
+"""Identity of a model, by what is in its folder."""
 
 import hashlib
 import json

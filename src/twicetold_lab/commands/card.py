@@ -16,7 +16,6 @@ def card(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write it to this file, README.md say, instead of stdout.")
     ] = None,
-    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
 ) -> None:
     """Describe a model: data, quality with intervals, threshold, cost, what it had seen, how to use it.
 
@@ -33,8 +32,9 @@ def card(
     require_apart({"card": out}, {"weights": model})
     with waiting(f"reading {model}"):
         from twicetold_lab.export.champion import card as model_card
+        from twicetold_lab.runs.records import CARDS
 
-        page = model_card(model, cards=cards)
+        page = model_card(model, cards=CARDS)
     if out is None:
         print(page, end="")
     else:

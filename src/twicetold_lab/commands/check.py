@@ -24,7 +24,6 @@ def check(
             "--select", metavar="NUMBER", help="Make this check, such as TW004; again for more.", show_default="all"
         ),
     ] = None,
-    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
     as_json: Json = False,
 ) -> None:
     """Check runs for leakage, promises that were not kept, uneven comparisons.
@@ -39,14 +38,15 @@ def check(
     with waiting("checking"):
         from twicetold_lab.runs.checks import ERROR, FOUND, inspect
         from twicetold_lab.runs.checks import check as outcomes
+        from twicetold_lab.runs.records import CARDS
 
-        found = {f"{place}": outcomes(inspect(place, cards=cards), select or ()) for place in runs}
+        checked = {f"{place}": outcomes(inspect(place, cards=CARDS), select or ()) for place in runs}
     if as_json:
-        print(json_text({place: list(map(_as_json, each)) for place, each in found.items()}))
+        print(json_text({place: list(map(_as_json, each)) for place, each in checked.items()}))
     else:
-        for place, each in found.items():
+        for place, each in checked.items():
             print("\n".join([place, *_lines(each)]))
-    if any(each.state == FOUND and each.check.severity == ERROR for of_run in found.values() for each in of_run):
+    if any(each.state == FOUND and each.check.severity == ERROR for of_run in checked.values() for each in of_run):
         raise typer.Exit(ERRORS_FOUND)
 
 

@@ -13,36 +13,33 @@ from twicetold.printable import json_text, print
 def export(
     model: Model,
     out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
-    static: Annotated[bool, typer.Option("--static", help="A small copy: static and pretrained_static.")] = False,
-    numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
+    numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table.")] = "int8",
     processed: Annotated[
-        Path, typer.Option(help="Folder of prepared data: --static measures on validation what is lost.")
+        Path, typer.Option(help="Folder of prepared data, to measure on validation what is lost.")
     ] = Path("data/processed"),
-    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
     as_json: Json = False,
 ) -> None:
-    """Export a model, as a small copy whose table is read from disk, with a model card.
+    """Export a small copy of a static model whose table is read from disk, with a model card.
 
     Examples:
-        twicetold export build/demo/runs/toy_questions-static-0 --static -o small
-        twicetold export build/demo/runs/toy_questions-static-0 --static --numbers float16 -o half
+        twicetold export build/demo/runs/toy_questions-static-0 -o small
+        twicetold export build/demo/runs/toy_questions-static-0 --numbers float16 -o half
     """
     import sys
 
-    if not static:
-        raise typer.BadParameter("name what to export the model as: --static")
     from twicetold.trained.locate import require_model
 
     require_model(model)
     with waiting(f"exporting {model}"):
         from twicetold_lab.export.exporting import export_table
         from twicetold_lab.reporting.glossary import describe, size
+        from twicetold_lab.runs.records import CARDS
 
-        made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
+        made = export_table(model, out, bits=numbers, processed=processed, cards=CARDS)
     if as_json:
-        found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
-        found |= {"on_validation": made.on_validation}
-        print(json_text(found))
+        summary = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
+        summary |= {"on_validation": made.on_validation}
+        print(json_text(summary))
         return
     print(out)
     print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)

@@ -1,13 +1,10 @@
 """`twicetold models`: what is registered."""
 
-from typing import Annotated
-
-import typer
-
+from twicetold.commands._options import Json
 from twicetold.printable import json_text, print
 
 
-def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def models(as_json: Json = False) -> None:
     """List the registered models: versions, aliases and numbers.
 
     Examples:
@@ -26,15 +23,15 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     from twicetold_lab.tracking.registry import registered
 
     with waiting("asking the registry"):
-        found = registered(root=Path.cwd())
+        versions = registered(root=Path.cwd())
     if as_json:
-        print(json_text([{"address": each.address, **asdict(each)} for each in found]))
+        print(json_text([{"address": each.address, **asdict(each)} for each in versions]))
         return
-    if not found:
+    if not versions:
         Console(stderr=True).print("no model is registered: see twicetold register --help")
         return
     table = Table("model", "aliases", "run", "metric", "val", "test")
-    for each in found:
+    for each in versions:
         primary = each.tags.get("primary", "")
         numbers = (each.metrics.get(f"{split}/{primary}") for split in ("val", "test"))
         shown = ("–" if value is None else f"{value:.4f}" for value in numbers)

@@ -1,4 +1,4 @@
-"""Which run of a dataset is the one to use: chosen on validation, and registered with its numbers.
+"""The run of a dataset to use: chosen on validation, and registered with its numbers.
 
 The best run has the highest primary metric on validation. Runs that a paired test on the validation pairs cannot tell
 from it (95 %) are as good for all that is known, so the cheapest of them is chosen: the one that encodes most texts a
@@ -25,9 +25,9 @@ from twicetold_lab.evaluation.pair_intervals import paired_auroc_test, pearson_s
 from twicetold_lab.evaluation.units import PairedTest
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.folder import RunFolder, SampledPairs
+from twicetold_lab.runs.records import CARDS
 from twicetold_lab.tracking.registry import Version, register
 
-CARDS = Path("data/cards")
 CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 
 

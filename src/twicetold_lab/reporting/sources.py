@@ -54,7 +54,7 @@ class System:
     """A system, trick or use that a document names; texts are Markdown."""
 
     name: str
-    """As the document has it; with what is measured, if there are several figures."""
+    """Name in the document; with what is measured, if there are several figures."""
     here: str
     """Its name here."""
     note: str = ""

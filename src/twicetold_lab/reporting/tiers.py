@@ -1,4 +1,4 @@
-"""Which models are tied for first, for each use of a dataset.
+"""Models that are tied for first, for each use of a dataset.
 
 A use rests on one measure of test. The model that is highest on it is compared with each other one on the same units of
 test (`evaluation.units`), and the p-values are corrected for the number of comparisons (Holm). All that cannot be told

@@ -198,7 +198,7 @@ def _seen_in_train(run: RunFolder) -> str | Missing | None:
 
 def _audited(run: RunFolder, name: str, otherwise: str) -> float | Missing:
     if run.audit is None:
-        return Missing("there is no card of its dataset (--cards)")
+        return Missing("there is no card of its dataset (data/cards)")
     found = run.audit.get("test", {}).get(name)
     return Missing(otherwise) if found is None else float(found)
 

@@ -13,6 +13,8 @@ from twicetold.evaluation.stored import json_object
 from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 
+CARDS = Path("data/cards")  # of datasets
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -23,8 +25,8 @@ class Peer:
     version: str
     settings: str
     metrics: Mapping[str, float]
-    """As in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its own
-    links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
+    """Names as in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its
+    own links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
     intervals: Mapping[str, tuple[float, float]]
     """Metric -> ends of its 95 % interval."""
     seconds: float | None

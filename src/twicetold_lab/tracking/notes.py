@@ -39,7 +39,7 @@ class Note:
     """Metric of test -> ends of its 95 % interval."""
 
     def text(self) -> str:
-        """As Markdown; empty if nothing came out."""
+        """The note as Markdown; empty if nothing came out."""
         primary = next((name.removeprefix(BEST) for name in self.metrics if name.startswith(BEST)), None)
         if primary is None:
             return ""

@@ -88,12 +88,12 @@ class AdamByRows(torch.optim.Adam):
                 vars(parameter).pop("before_reading", None)
 
     def state_dict(self) -> dict[str, Any]:
-        """As of Adam, after all rows have caught up."""
+        """State of Adam, after all rows have caught up."""
         self.catch_up()
         return super().state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As of Adam."""
+        """Load a state of Adam."""
         super().load_state_dict(state_dict)
         self._tables.clear()
 

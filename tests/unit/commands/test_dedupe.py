@@ -53,21 +53,9 @@ def test_it_says_what_the_library_says(family, run, twicetold, questions_file, t
     assert [group["size"] for group in summary["each_group"]] == found.table.size.tolist()
 
 
-def test_nothing_is_dropped_unless_asked(run, twicetold, questions_file):
-    folder = run()
-    threshold = float(library.load(folder).decision.probability([0.99])[0])  # above any but exact duplicates
-    options = ("--format", "csv", "--threshold", threshold)
-    kept, dropped = (twicetold("dedupe", folder, questions_file, *options, *more) for more in ((), ("--drop",)))
-    assert [row["question"] for row in rows(kept.stdout)] == TEXTS
-    assert [row["question"] for row in rows(dropped.stdout)] == [TEXTS[row] for row in (0, 1, 3, 4)]
-    assert "5 texts, 4 of them distinct" in dropped.stderr
-    assert "\n1 group of 2 texts, the largest of 2; 1 text has another one as representative\n" in dropped.stderr
-    assert "calibration and default threshold come from labelled pairs" in dropped.stderr
-
-
 @pytest.mark.parametrize(("out", "dropped"), [("u.csv", "u.dropped.csv"), ("u.csv.gz", "u.dropped.csv.gz")])
 def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetold, questions_file, tmp_path):
-    options = ("--lexical", "--threshold", "0.8")
+    options = ("--compare", "letters", "--threshold", "0.8")
     whole = twicetold("dedupe", questions_file, *options, "--format", "csv")
     done = twicetold("dedupe", questions_file, *options, "--drop", "-o", out, "--json")
     assert done.returncode == 0, done.stderr
@@ -80,53 +68,43 @@ def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetol
     summary = json.loads(done.stdout)
     assert (summary["dropped"], summary["dropped_share"], summary["dropped_file"]) == (2, 0.4, dropped)
     assert f"dropped 2 of 5 rows (40.0%); they are in {dropped}" in done.stderr
+    to_stdout = twicetold("dedupe", questions_file, *options, "--drop")
+    assert "they are in no file, as there is none beside the output" in to_stdout.stderr
+    assert "5 texts, 4 of them distinct" in to_stdout.stderr
+    assert "\n1 group of 3 texts, the largest of 3; 2 texts have another one as representative\n" in to_stdout.stderr
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_where_less_is_dropped_rows_of_an_earlier_call_do_not_stay(suffix, twicetold, tmp_path):
     lines = [{"text": text} for text in ("bank rate cut", "bank rates cut", "vote game chip")]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     for threshold, count in (("0.5", 1), ("0.999", 0)):
-        line = ("dedupe", "in.jsonl", "--lexical", "--drop", "-o", f"u.{suffix}", "--threshold", threshold)
+        line = ("dedupe", "in.jsonl", "--compare", "letters", "--drop", "-o", f"u.{suffix}", "--threshold", threshold)
         assert twicetold(*line).returncode == 0
         file = tmp_path / f"u.dropped.{suffix}"
         if suffix == "parquet":
             assert pq.read_table(file).num_rows == count
         else:
-            assert len(file.read_text().splitlines()) == count + (suffix != "jsonl")
+            assert len(file.read_text().splitlines()) == count + 1
 
 
-def test_rows_are_not_dropped_to_standard_output_without_a_word(twicetold, questions_file, tmp_path):
-    done = twicetold("dedupe", questions_file, "--lexical", "--threshold", "0.8", "--drop")
-    assert "dropped 2 of 5 rows (40.0%); they are in no file, as there is none beside the output" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["questions.csv"]
-
-
-def test_dropped_rows_replace_neither_the_input_nor_those_dropped_in_place(questions_file, tmp_path, monkeypatch):
+def test_dropped_rows_do_not_replace_the_input(questions_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
     (tmp_path / "u.dropped.csv").write_text(questions_file.read_text())
-    options = ["--lexical", "--threshold", "0.8", "--drop"]
+    options = ["--compare", "letters", "--threshold", "0.8", "--drop"]
     done = CliRunner().invoke(app, ["dedupe", "u.dropped.csv", "-o", "u.csv", *options])
     assert done.exit_code == 2
     assert "the dropped rows would replace u.dropped.csv, from which the texts are read" in done.output
     done = CliRunner().invoke(app, ["dedupe", "questions.csv", "-o", "n.csv", "--links", "n.dropped.csv", *options])
     assert "the links and the dropped rows would both go to n.dropped.csv" in done.output
-    place = ["dedupe", "questions.csv", "-o", "questions.csv", "--force", "--text", "question", *options]
-    assert CliRunner().invoke(app, place).exit_code == 0
-    kept, dropped = ((tmp_path / name).read_text() for name in ("questions.csv", "questions.dropped.csv"))
-    done = CliRunner().invoke(app, place)
-    assert done.exit_code == 2
-    assert "questions.dropped.csv has the rows that were dropped from questions.csv before" in done.output
-    assert (tmp_path / "questions.dropped.csv").read_text() == dropped
-    assert (tmp_path / "questions.csv").read_text() == kept
 
 
 def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_texts_differ(twicetold, tmp_path):
     long = "The committee met on Monday in the large hall to talk about the new bridge over the river, which costs"
     texts = ["swim swim", "swim swims", f"{long} 4711 euros", f"{long} 4712 euros", "red boat", "boat", "tents", "tent"]
     (tmp_path / "texts.csv").write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
-    done = twicetold("dedupe", "texts.csv", "--lexical", "--threshold", "0.3", "-o", "out.csv")
+    done = twicetold("dedupe", "texts.csv", "--compare", "letters", "--threshold", "0.3", "-o", "out.csv")
     head, *groups = done.stderr[done.stderr.index("loosest groups") :].splitlines()[:-1]
     assert head.endswith("weakest link that holds it together, by which they are sorted):")
     scores = [float(line.split(", ")[2].split()[0]) for line in groups]
@@ -146,36 +124,21 @@ def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path)
     assert len(gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).splitlines()) == 6
 
 
-def test_the_longest_text_represents_its_group(run, twicetold, questions_file):
-    options = ("--keep", "longest", "--rule", "components", "--threshold", "0.5", "--format", "csv")
-    first = rows(twicetold("dedupe", run(), questions_file, *options).stdout)[0]
-    assert first["representative"] == "4"
-
-
-def test_a_row_without_text_is_named_and_may_be_left_out(run, twicetold, questions_file, tmp_path):
-    questions_file.write_text(questions_file.read_text() + 'q5," "\n')
-    done = twicetold("dedupe", run(), questions_file, "-o", "out.csv")
-    assert done.returncode == 1
-    assert "line 7, column 'question': expected a text, not an empty one" in done.stderr
-    assert not (tmp_path / "out.csv").exists()
-    done = twicetold("dedupe", run(), questions_file, "-o", "out.csv", "--skip-bad")
-    assert done.returncode == 0
-    assert "bad rows left out: 1" in done.stderr
-    assert len(rows((tmp_path / "out.csv").read_text())) == 5
-
-
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
         (("--precision", "0.9"), 1, "holds no thresholds for a precision: there is no precision.json"),
         (("--precision", "0.9", "--threshold", "0.9"), 1, "give a precision or a threshold, not both"),
-        (("--threshold", "1.5"), 1, "threshold is between 0 and 1, got 1.5"),
         (("--text", "qestion"), 1, "Did you mean 'question'?"),
         (("--text", "group"), 1, "there is a column 'group' already"),
         (("--rule", "ward"), 2, "ward"),
         (("--json",), 2, "--json prints to stdout"),
+        (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
         (("--rerank", "nowhere"), 2, "No such option: --rerank"),
-        (("--keep", "cleanest"), 1, "to keep, got 'cleanest'"),
+        (("--lexical",), 2, "There is no option --lexical here: use --compare letters"),
+        (("--workers", "2"), 2, "use --folder workers=N"),
+        (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
+        (("--format", "jsonl:tab"), 2, "expected a delimiter of csv alone"),
     ],
 )
 def test_wrong_options_are_named(options, code, message, run, questions_file):
@@ -184,21 +147,16 @@ def test_wrong_options_are_named(options, code, message, run, questions_file):
         questions_file.write_text(questions_file.read_text().replace("id,", "group,"))
     done = CliRunner().invoke(app, ["dedupe", str(run()), str(questions_file), "--format", "csv", *options])
     assert done.exit_code == code
-    assert message in done.stderr
+    assert message in " ".join(done.stderr.replace("│", " ").split())
 
 
 def test_rows_and_links_in_one_file_are_refused_before_any_work(questions_file, tmp_path, monkeypatch):
     (tmp_path / "one.csv").write_text("mine")
     (tmp_path / "hard.csv").hardlink_to(tmp_path / "one.csv")
-    (tmp_path / "soft.csv").symlink_to("one.csv")
     (tmp_path / "folder").symlink_to(tmp_path)
     pairs = [
         ("-", "-"),
-        ("one.csv", "one.csv"),
-        ("one.csv", "./one.csv"),
-        ("one.csv", tmp_path / "one.csv"),
         ("one.csv", "hard.csv"),
-        ("one.csv", "soft.csv"),
         ("new.csv", "folder/new.csv"),
     ]
     monkeypatch.chdir(tmp_path)
@@ -211,23 +169,6 @@ def test_rows_and_links_in_one_file_are_refused_before_any_work(questions_file, 
     assert CliRunner().invoke(app, [*line[:3], "-o", "a.csv", "--links", "-", "--json"]).exit_code == 2
     assert (tmp_path / "one.csv").read_text() == "mine"
     assert not (tmp_path / "new.csv").exists()
-
-
-def test_standard_output_in_a_file_is_not_that_of_the_links(process, questions_file, tmp_path):
-    with (tmp_path / "out.csv").open("w") as out:
-        done = process(
-            *("dedupe", "no model", questions_file, "--format", "csv", "--links", "out.csv"),
-            capture_output=False,
-            stdout=out,
-            stderr=subprocess.PIPE,
-        )
-    assert done.returncode == 2
-    assert "would both go to" in done.stderr
-
-
-def test_a_device_takes_rows_and_links(run, twicetold, questions_file):
-    done = twicetold("dedupe", run(), questions_file, "--format", "csv", "-o", "/dev/null", "--links", "/dev/null")
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("command", ["dedupe", "index"])
@@ -248,7 +189,7 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
 
 
 def test_a_file_alone_is_grouped_by_its_letters_and_words(twicetold, questions_file, tmp_path):
-    options = ("--lexical", "--links", "links.csv", "--threshold", "0.8", "--json")
+    options = ("--compare", "letters", "--links", "links.csv", "--threshold", "0.8", "--json")
     done = twicetold("dedupe", questions_file, "-o", "out.csv", *options)
     assert done.returncode == 0, done.stderr
     written = rows((tmp_path / "out.csv").read_text())
@@ -278,14 +219,15 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
         (["nothing.csv"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),
-        (["--lexical", "nothing", "questions.csv"], "--lexical is for a file without a model"),
+        (["--compare", "letters", "nothing", "questions.csv"], "--compare is for a file without a model"),
         (["one", "two", "three"], "expected [MODEL] FILE, got 3 arguments"),
     ],
 )
-def test_a_missing_model_or_file_is_named(arguments, said, twicetold, questions_file, tmp_path):
+def test_a_missing_model_or_file_is_named(arguments, said, questions_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    done = twicetold("dedupe", *arguments)
-    assert done.returncode in (1, 2)
+    done = CliRunner().invoke(app, ["dedupe", *arguments])
+    assert done.exit_code in (1, 2)
     assert said in " ".join(done.stderr.replace("│", " ").split())
 
 
@@ -305,13 +247,6 @@ def test_a_dry_run_shows_the_library_s_numbers_and_writes_nothing(form, run, twi
     assert [line[0] == "*" for line in table] == [row.chosen for row in found.at]
 
 
-@pytest.mark.parametrize("options", [("-o", "out.csv"), ("--links", "links.csv"), ("--drop",)])
-def test_a_dry_run_refuses_files_to_write(options, questions_file):
-    done = CliRunner().invoke(app, ["dedupe", str(questions_file), "--dry-run", *options])
-    assert done.exit_code == 2
-    assert "--dry-run writes nothing" in done.output
-
-
 def test_ids_take_the_place_of_row_numbers(run, twicetold, questions_file, tmp_path):
     arguments = ("dedupe", run(), questions_file, "--threshold", "0.3", "--json", "-o")
     assert twicetold(*arguments, "plain.csv", "--links", "plain_links.csv").returncode == 0
@@ -325,15 +260,6 @@ def test_ids_take_the_place_of_row_numbers(run, twicetold, questions_file, tmp_p
     assert [row["left_text"] for row in plain] == [row["left_text"] for row in named]
     weakest = [group["weakest"] for group in json.loads(done.stdout)["each_group"]]
     assert all(link is None or {link["left"], link["right"]} <= {f"q{n}" for n in range(5)} for link in weakest)
-
-
-def test_ids_that_are_numbers_stay_numbers(run, twicetold, tmp_path):
-    pq.write_table(pa.table({"key": [50, 40, 30, 20, 10], "text": TEXTS}), tmp_path / "in.parquet")
-    done = twicetold("dedupe", run(), "in.parquet", "--id", "key", "-o", "out.parquet")
-    assert done.returncode == 0, done.stderr
-    written = pq.read_table(tmp_path / "out.parquet")
-    assert written.schema.field("representative").type == pa.int64()
-    assert written["representative"].to_pylist()[2] == 50
 
 
 @pytest.mark.parametrize(
@@ -365,11 +291,6 @@ def dated(tmp_path):
 @pytest.mark.parametrize(
     ("options", "library_options"),
     [
-        (["--same", "language"], {"same": [["en", "en", "en", "de", None]]}),
-        (
-            ["--within", "day:2d"],
-            {"within": [(["2026-01-01", "2026-01-02T08:00", "2026-01-03", "2026-02-01", ""], "2d")]},
-        ),
         (["--within", "day:1d", "--within", "price:1"], {"within": [([0, 1 + 8 / 24, 2, 31, None], 1), (range(5), 1)]}),
         (["--same", "language", "--same", "price"], {"same": [["en", "en", "en", "de", None], list(range(5))]}),
     ],
@@ -431,15 +352,18 @@ def test_pairs_of_a_file_hold_by_numbers_and_by_ids(run, questions_file, tmp_pat
         assert done.exit_code == 0, done.stderr
         written = rows((tmp_path / "out.csv").read_text())
         assert [int(row["group"]) for row in written] == expected.group.tolist()
+        assert "calibration and default threshold come from labelled pairs" in done.stderr
 
 
 def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, tmp_path):
     line = ["dedupe", str(run()), str(questions_file), "--threshold", "0.3", "-o", str(tmp_path / "out.csv")]
     assert CliRunner().invoke(app, [*line, "--links", str(tmp_path / "links.csv")]).exit_code == 0
-    head, *links = (tmp_path / "links.csv").read_text().splitlines()
+    links = rows((tmp_path / "links.csv").read_text())
     assert links
-    answered = [f"{link},0" if link.endswith("false") else f"{link}," for link in links]
-    (tmp_path / "pairs.csv").write_text("\n".join([f"{head},same", *answered]) + "\n")
+    with (tmp_path / "pairs.csv").open("w", newline="") as file:
+        written = csv.DictWriter(file, [*links[0], "same"])
+        written.writeheader()
+        written.writerows({**link, "same": "0" if link["exact"] == "false" else ""} for link in links)
     done = CliRunner().invoke(app, [*line, "--pairs", str(tmp_path / "pairs.csv")])
     assert done.exit_code == 0, done.stderr
     assert [int(row["group"]) for row in rows((tmp_path / "out.csv").read_text())] == [0, 1, 0, 2, 3]
@@ -476,8 +400,8 @@ def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, mes
 
 
 def test_links_and_summary_say_why(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.5", "-o", str(tmp_path / "out.csv"), "--why"]
-    done = CliRunner().invoke(app, [*line, "--links", str(tmp_path / "links.csv")])
+    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.5"]
+    done = CliRunner().invoke(app, [*line, "-o", str(tmp_path / "out.csv"), "--links", str(tmp_path / "links.csv")])
     assert done.exit_code == 0, done.stderr
     found = rows((tmp_path / "links.csv").read_text())
     assert {row["why"] for row in found if row["exact"] == "true"} == {""}
@@ -488,7 +412,7 @@ def test_links_and_summary_say_why(questions_file, tmp_path):
 
 
 def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.8", "--id", "id"]
+    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.8", "--id", "id"]
     line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.stderr
@@ -509,8 +433,7 @@ def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_fi
     assert {"q0", "q3"} not in [{row["left"], row["right"]} for row in second]
 
 
-@pytest.mark.parametrize("why", [[], ["--why"]])
-def test_links_are_written_some_at_a_time_and_are_the_same(why, tmp_path, monkeypatch):
+def test_links_are_written_some_at_a_time_and_are_the_same(tmp_path, monkeypatch):
     rows = [f"the order {number} was sent" for number in range(12)] + ["The order 3 was sent"]
     (tmp_path / "in.csv").write_text("\n".join(["text", *rows]))
     monkeypatch.chdir(tmp_path)
@@ -519,8 +442,29 @@ def test_links_are_written_some_at_a_time_and_are_the_same(why, tmp_path, monkey
     monkeypatch.setattr(_dedupe_file.TextFile, "pairs", lambda self, *a: sizes.append(len(a[0])) or pairs(self, *a))
     for name, held in (("whole.csv", 1 << 14), ("blocks.csv", 7)):
         monkeypatch.setattr(_dedupe_file, "PAIRS", held)
-        line = ["dedupe", "in.csv", "--lexical", "--threshold", "0.2", "-o", "out.csv", "--links", name, *why]
+        line = ["dedupe", "in.csv", "--compare", "letters", "--threshold", "0.2", "-o", "out.csv", "--links", name]
         assert CliRunner().invoke(app, line).exit_code == 0
     assert (tmp_path / "blocks.csv").read_text() == (tmp_path / "whole.csv").read_text()
     assert max(sizes[1:]) == 7
     assert sum(sizes[1:]) == sizes[0] > 60
+
+
+def test_standard_output_in_a_file_is_not_that_of_the_links(process, questions_file, tmp_path):
+    with (tmp_path / "out.csv").open("w") as out:
+        done = process(
+            *("dedupe", "no model", questions_file, "--format", "csv", "--links", "out.csv"),
+            capture_output=False,
+            stdout=out,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 2
+    assert "would both go to" in done.stderr
+
+
+def test_ids_that_are_numbers_stay_numbers(run, twicetold, tmp_path):
+    pq.write_table(pa.table({"key": [50, 40, 30, 20, 10], "text": TEXTS}), tmp_path / "in.parquet")
+    done = twicetold("dedupe", run(), "in.parquet", "--id", "key", "-o", "out.parquet")
+    assert done.returncode == 0, done.stderr
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written.schema.field("representative").type == pa.int64()
+    assert written["representative"].to_pylist()[2] == 50

@@ -58,9 +58,9 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, fo
 
 
 def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, folder):
-    done = twicetold("dedupe", folder, "-o", "out", "--workers", "2")
+    done = twicetold("dedupe", folder, "-o", "out", "--folder", "workers=2")
     assert done.returncode == 2
-    assert "--workers: for a folder of parts alone, which needs a model" in " ".join(
+    assert "--folder: for a folder of parts alone, which needs a model" in " ".join(
         done.stderr.replace("│", " ").split()
     )
 
@@ -70,16 +70,20 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
     [
         (("parts", "-o", "out", "--id", "n"), "--id: for a file alone"),
         (("parts", "-o", "out", "--truth", "n"), "--truth: for a file alone"),
-        (("one.parquet", "-o", "out", "--workers", "2"), "--workers: for a folder of parts alone"),
+        (("one.parquet", "-o", "out", "--folder", "workers=2"), "--folder: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
-        (("parts", "-o", "out", "--on", "dask"), "expected joblib, submitit, ray"),
+        (("parts", "-o", "out", "--folder", "on=dask"), "expected joblib, submitit, ray"),
         (("parts", "-o", "out", "--keep", "newest:n"), "to keep of the groups of a folder, got 'newest:n'"),
-        (("parts", "-o", "out", "--memory", "much"), "expected a size such as 4GB"),
-        (("parts", "-o", "out", "--memory", "1GB", "--workers", "4"), "for each worker"),
-        (("parts", "-o", "out", "--on", "ray", "--launch", "address"), "expected KEY=VALUE"),
-        (("parts", "-o", "out", "--launch", "address=auto"), "with submitit or ray alone"),
+        (("parts", "-o", "out", "--folder", "memory=much"), "expected a size such as 4GB"),
+        (("parts", "-o", "out", "--folder", "memory=1GB", "--folder", "workers=4"), "for each worker"),
+        (("parts", "-o", "out", "--folder", "on=ray", "--folder", "address"), "expected KEY=VALUE"),
+        (
+            ("parts", "-o", "out", "--folder", "worker=4"),
+            "expected workers, memory, on, exact, sample, keep",
+        ),
+        (("parts", "-o", "out", "--folder", "workers=0"), "workers: expected a whole number"),
+        (("parts", "-o", "out", "--folder", "exact=perhaps"), "exact: expected yes or no"),
         (("parts", "-o", "parts/out"), "expected a folder apart from"),
-        (("parts", "-o", "parts/out", "--dry-run"), "expected a folder apart from"),
         (("parts", "-o", "one.parquet"), "expected a folder to write to"),
     ],
 )

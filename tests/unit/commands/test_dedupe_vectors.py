@@ -1,4 +1,4 @@
-"""`twicetold dedupe --vectors` and `--truth`."""
+"""`twicetold dedupe --compare` and `--truth`."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ def call(*arguments):
     [("in.csv", "v.npy"), ("in.csv", "v"), ("in.jsonl", "v"), ("in.parquet", "v"), ("in.parquet", "./v.npy")],
 )
 def test_groups_are_those_of_the_cosines(file, vectors, files):
-    done = call(file, "--vectors", vectors, "--threshold", "0.9", "-o", "out.jsonl", "--json")
+    done = call(file, "--compare", vectors, "--threshold", "0.9", "-o", "out.jsonl", "--json")
     assert done.exit_code == 0, done.stderr
     found = [json.loads(line) for line in (files / "out.jsonl").read_text().splitlines()]
     assert [int(row["group"]) for row in found] == [0, 0, 1, 2, 1, 3]
@@ -58,17 +58,9 @@ def test_groups_are_those_of_the_cosines(file, vectors, files):
         assert model.dedupe(TEXTS, threshold=0.9).group.tolist() == [0, 0, 1, 2, 1, 3]
 
 
-def test_no_promise_is_made_and_none_is_to_be_had(files):
-    done = call("in.csv", "--vectors", "v.npy", "--threshold", "0.9", "-o", "out.csv")
-    assert "no share of right links and no probability is promised" in done.stderr
-    refused = call("in.csv", "--vectors", "v.npy", "--precision", "0.9", "-o", "out.csv")
-    assert refused.exit_code == 1
-    assert "no precision can be promised without labels" in refused.stderr
-
-
 @pytest.mark.parametrize("rule", ["components", "average", "complete"])
 def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
-    options = ("--vectors", "v.npy", "--threshold", "0.9", "--rule", rule)
+    options = ("--compare", "v.npy", "--threshold", "0.9", "--rule", rule)
     done = call("in.csv", *options, "--same", "story", "--keep", "longest", "--drop", "-o", "out.csv")
     assert done.exit_code == 0, done.stderr
     assert "out.csv: 4 rows" in done.stderr
@@ -79,23 +71,22 @@ def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--vectors", "nowhere.npy"], 1, "there is no file nowhere.npy"),
-        (["--vectors", "w"], 1, "expected a .npy file, a folder of model2vec, or a column of in.csv, which has 'text'"),
+        (["--compare", "nowhere.npy"], 1, "there is no file nowhere.npy"),
+        (["--compare", "w"], 1, "expected a .npy file, a folder of model2vec, or a column of in.csv, which has 'text'"),
         (
-            ["--vectors", "text"],
+            ["--compare", "text"],
             1,
             "column 'text': expected lists of numbers, such as [0.1, -0.2]; got 'bank rate' in",
         ),
         (
-            ["--vectors", "gap"],
+            ["--compare", "gap"],
             1,
             "column 'gap': expected lists of numbers, such as [0.1, -0.2]; got no value in line 3",
         ),
-        (["--vectors", "."], 1, "there are no tokenizer.json and model.safetensors"),
-        (["--vectors", "short.npy"], 1, "short.npy: expected a row for each of 6 texts, got 5 rows"),
-        (["--vectors", "nan.npy"], 1, "nan.npy: expected vectors of finite numbers that are not all 0; got NaN"),
-        (["--vectors", "pickled.npy"], 1, "pickled.npy: expected numbers, got Python objects"),
-        (["--vectors", "v.npy", "--lexical"], 2, "leave one out"),
+        (["--compare", "."], 1, "there are no tokenizer.json and model.safetensors"),
+        (["--compare", "short.npy"], 1, "short.npy: expected a row for each of 6 texts, got 5 rows"),
+        (["--compare", "nan.npy"], 1, "nan.npy: expected vectors of finite numbers that are not all 0; got NaN"),
+        (["--compare", "pickled.npy"], 1, "pickled.npy: expected numbers, got Python objects"),
         (["--truth", "stories"], 1, "there is no column 'stories'. Did you mean 'story'?"),
         (["--truth", "text"], 1, "truth: expected at least two groups, and one of two or more rows"),
     ],
@@ -115,37 +106,19 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(options, code, mess
 
 def test_a_column_and_a_folder_of_one_name_are_told_apart(files):
     (files / "v").mkdir()
-    done = call("in.csv", "--vectors", "v", "-o", "out.csv")
+    done = call("in.csv", "--compare", "v", "-o", "out.csv")
     assert "there are a folder and a column of this name: give the folder as ./v" in done.stderr
-    assert "there are no tokenizer.json" in call("in.csv", "--vectors", "./v", "-o", "out.csv").stderr
+    assert "there are no tokenizer.json" in call("in.csv", "--compare", "./v", "-o", "out.csv").stderr
 
 
 def test_a_model_and_vectors_are_refused(run, files):
-    done = call(run(), "in.csv", "--vectors", "v.npy", "-o", "out.csv")
+    done = call(run(), "in.csv", "--compare", "v.npy", "-o", "out.csv")
     assert done.exit_code == 2
-    assert "--vectors is for a file without a model: leave one of them out" in done.output
-
-
-def test_vectors_of_a_row_that_is_left_out_do_not_fit(files):
-    (files / "in.csv").write_text((files / "in.csv").read_text() + '" ",bank,\n')
-    np.save("v.npy", np.concatenate([VECTORS, VECTORS[:1]]))
-    done = call("in.csv", "--vectors", "v.npy", "--skip-bad", "-o", "out.csv")
-    assert done.exit_code == 1
-    assert "expected a row for each of 6 texts, got 7 rows" in done.stderr
-
-
-def test_texts_without_vectors_are_named(files):
-    model = library.fit(TEXTS, vectors=VECTORS)
-    with pytest.raises(ValueError, match="there is no vector for the text 'another'"):
-        model.similarity(["bank rate"], ["another"])
-    with pytest.raises(ValueError, match="make no model that can be saved: give a folder of model2vec"):
-        library.fit(TEXTS, vectors=VECTORS, folder=files / "model")
-    with pytest.raises(ValueError, match="not both"):
-        library.fit(TEXTS, vectors=VECTORS, lexical=True)
+    assert "--compare is for a file without a model: leave one of them out" in done.output
 
 
 def test_agreement_with_known_groups_is_said_with_intervals(files):
-    options = ("--vectors", "v.npy", "--threshold", "0.9", "--truth", "story", "-o", "out.csv")
+    options = ("--compare", "v.npy", "--threshold", "0.9", "--truth", "story", "-o", "out.csv")
     done = call("in.csv", *options)
     assert "beside the known groups of 5 rows, 2 groups of two or more with 2 pairs" in done.stderr
     assert "  1.000 (1.000 to 1.000)  ARI of groups" in done.stderr
@@ -153,7 +126,7 @@ def test_agreement_with_known_groups_is_said_with_intervals(files):
     found = json.loads(call("in.csv", *options, "--json").stdout)["agreement"]
     assert (found["rows"], found["groups"], found["pairs"]) == (5, 2, 2)
     assert found["measures"]["b3"]["value"] == pytest.approx(1)
-    table = call("in.csv", "--vectors", "v.npy", "--threshold", "0.9", "--truth", "story", "--dry-run").stdout
+    table = call("in.csv", "--compare", "v.npy", "--threshold", "0.9", "--truth", "story", "--dry-run").stdout
     assert table.splitlines()[0].split()[-4:] == ["ARI", "pairwise", "F1", "B³"]
 
 
@@ -167,12 +140,12 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     model = library.fit(texts, vectors=tiny_static)
     np.save("v.npy", model.encode(texts))
     for file, source in (("folder.csv", tiny_static), ("matrix.csv", "v.npy")):
-        assert call("in.csv", "--vectors", source, "--threshold", "0.7", "-o", file).exit_code == 0
+        assert call("in.csv", "--compare", source, "--threshold", "0.7", "-o", file).exit_code == 0
     assert (tmp_path / "folder.csv").read_text().count("\n") == len(texts) + 1
     columns = [[row["group"] for row in csv.DictReader((tmp_path / f).open())] for f in ("folder.csv", "matrix.csv")]
     assert columns[0] == columns[1]
     assert 1 < len(set(columns[0])) < len(texts)
-    line = ["label", "in.csv", "--vectors", str(tiny_static), "-o", "pairs.csv", "-n", "60"]
+    line = ["label", "in.csv", "--compare", str(tiny_static), "-o", "pairs.csv", "-n", "60"]
     answers = "".join("y\n" if n % 2 else "n\n" for n in range(60))  # whatever the texts say, so it takes --anyway
     done = CliRunner().invoke(app, line, input=answers)
     assert done.exit_code == 0, done.stderr
@@ -183,5 +156,15 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     done = CliRunner().invoke(app, ["calibrate", "pairs.csv.model", "pairs.csv", "-o", "new", "--anyway"])
     assert done.exit_code == 0, done.stderr
     assert call("new", "in.csv", "-o", "out.csv").exit_code == 0
-    refused = CliRunner().invoke(app, [*line[:2], "--vectors", "v.npy", "-o", "others.csv"])
+    refused = CliRunner().invoke(app, [*line[:2], "--compare", "v.npy", "-o", "others.csv"])
     assert "make no model that can be saved: give a folder of model2vec" in refused.stderr
+
+
+def test_texts_without_vectors_are_named(files):
+    model = library.fit(TEXTS, vectors=VECTORS)
+    with pytest.raises(ValueError, match="there is no vector for the text 'another'"):
+        model.similarity(["bank rate"], ["another"])
+    with pytest.raises(ValueError, match="make no model that can be saved: give a folder of model2vec"):
+        library.fit(TEXTS, vectors=VECTORS, folder=files / "model")
+    with pytest.raises(ValueError, match="not both"):
+        library.fit(TEXTS, vectors=VECTORS, lexical=True)

@@ -37,7 +37,7 @@ def table(path, separator):
 
 def test_dedupe_reads_semicolons_and_writes_them_and_the_files_beside(there):
     more = ("--review", "review.csv", "--links", "links.csv", "--threshold", "0.3")
-    ran("dedupe", "in.csv", "--lexical", "-o", "out.csv", *more)
+    ran("dedupe", "in.csv", "--compare", "letters", "-o", "out.csv", *more)
     rows = table(there / "out.csv", ";")
     assert [row["text"] for row in rows] == TEXTS
     assert [row["price"] for row in rows] == ["1,50", "2,50", "3,50", "4,50"]  # as it was
@@ -46,35 +46,29 @@ def test_dedupe_reads_semicolons_and_writes_them_and_the_files_beside(there):
     review = table(there / "review.csv", ";")
     ran("label", "review.csv", input="1\nfalse\n" + "s\n" * len(review))
     assert [answer for answer in Review.read(there / "review.csv").answers if answer] == ["1", "0"][: len(review)]
-    ran("dedupe", "in.csv", "--lexical", "-o", "again.csv", "--pairs", "review.csv")
+    ran("dedupe", "in.csv", "--compare", "letters", "-o", "again.csv", "--pairs", "review.csv")
 
 
 @pytest.mark.parametrize(("asked", "separator"), [("pipe", "|"), ("tab", "\t"), (",", ",")])
 def test_the_option_says_otherwise_for_reading_and_writing_alike(there, asked, separator):
     (there / "other.csv").write_text(EXCEL.replace(",", ".").replace(";", separator))
-    for command in (("dedupe", "--lexical"), ("topics", "--lexical", "--count", "2")):
-        ran(*command, "other.csv", "--delimiter", asked, "-o", "out.csv")
+    for command in (("dedupe", "--compare", "letters"), ("topics", "--compare", "letters", "--count", "2")):
+        ran(*command, "other.csv", "--format", f"csv:{asked}", "-o", "out.csv")
         assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
     pq.write_table(pa.table({"text": TEXTS}), there / "in.parquet")
-    ran("dedupe", "--lexical", "in.parquet", "--delimiter", asked, "-o", "out.csv")
+    ran("dedupe", "--compare", "letters", "in.parquet", "--format", f"csv:{asked}", "-o", "out.csv")
     assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
-
-
-def test_another_delimiter_is_wrong_usage(there):
-    done = CliRunner().invoke(app, ["dedupe", "in.csv", "--delimiter", ":"])
-    assert done.exit_code == 2
-    assert "expected one of comma, semicolon, tab, pipe" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_two_columns_of_one_name_in_parquet_are_those_of_csv(there):
     """The texts have one name; what is there twice stays, and cannot be named."""
     pq.write_table(pa.table([TEXTS, TEXTS, TEXTS], names=["text", "note", "note"]), there / "two.parquet")
-    for command in (("dedupe", "--lexical"), ("topics", "--lexical", "--count", "2")):
+    for command in (("dedupe", "--compare", "letters"), ("topics", "--compare", "letters", "--count", "2")):
         ran(*command, "two.parquet", "-o", "out.csv")
         with (there / "out.csv").open(encoding="utf-8", newline="") as stream:
             header, first = list(csv.reader(stream))[:2]
         assert (header[:3], first[:3]) == (["text", "note", "note"], [TEXTS[0]] * 3)
-    done = CliRunner().invoke(app, ["dedupe", "two.parquet", "--lexical", "--same", "note", "-o", "out.csv"])
+    done = CliRunner().invoke(app, ["dedupe", "two.parquet", "--compare", "letters", "--same", "note", "-o", "out.csv"])
     assert (done.exit_code, done.stderr) == (1, "error: two.parquet: the column 'note' is there 2 times\n")
 
 
@@ -87,22 +81,5 @@ def test_columns_that_options_name_may_be_categories_of_parquet(there):
     answers = pd.DataFrame({"left": [11], "right": [12], "same": pd.Categorical(["yes"])})
     answers.to_parquet(there / "pairs.parquet")
     columns = ("--id", "id", "--same", "kind", "--within", "day:1d", "--truth", "kind", "--keep", "newest:day")
-    ran("dedupe", "in.parquet", "--lexical", *columns, "--pairs", "pairs.parquet", "-o", "out.csv")
+    ran("dedupe", "in.parquet", "--compare", "letters", *columns, "--pairs", "pairs.parquet", "-o", "out.csv")
     assert [row["representative"] for row in table(there / "out.csv", ",")][:2] == ["12", "12"]
-
-
-def test_all_commands_that_read_a_table_have_the_option():
-    for words in (
-        "dedupe",
-        "topics",
-        "pairs",
-        "label",
-        "calibrate",
-        "search",
-        "index build",
-        "index add",
-        "index remove",
-        "index groups",
-    ):
-        shown = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).output
-        assert "--delimiter" in shown, words

@@ -49,7 +49,7 @@ ABSENT = {
     "check": [("{}",), ("{model}",), ("{model}", "--select", "{}")],
     "register": [("{}",), ("--data", "{}"), ("{model}", "--alias", "{}")],
     "models": [("{}",), ("--{}",)],
-    "export": [("{}", "-o", "x", "--static"), ("{model}", "-o", "x", "--static", "--numbers", "{}")],
+    "export": [("{}", "-o", "x"), ("{model}", "-o", "x", "--numbers", "{}")],
 }
 
 
@@ -114,7 +114,7 @@ def test_texts_and_names_of_others_are_shown_as_they_stand_but_for_controls(call
     call("calibrate", "{model}", "{pairs}", "-o", "[/z]")
     call("card", "{model}")
     assert "[bold]x[/y]" in call("register", "{model}", "--dry-run", code=None).output
-    assert shown in call("export", "{model}", "-o", "{}", "--static", code=None).output
+    assert shown in call("export", "{model}", "-o", "{}", code=None).output
 
 
 def test_json_and_files_have_the_very_texts(call):

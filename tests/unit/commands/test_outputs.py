@@ -1,4 +1,4 @@
-"""What commands write never replaces what they read, unless they are told to."""
+"""What commands write never replaces what they read."""
 
 import os
 import shutil
@@ -42,7 +42,6 @@ def refused(done, what):
 @pytest.mark.parametrize(
     ("command", "what"),
     [
-        (("dedupe", "in.csv", "-o"), "texts"),
         (("dedupe", "in.csv", "-o", "new.csv", "--links"), "texts"),
         (("dedupe", "in.csv", "-o", "new.csv", "--review"), "texts"),
         (("topics", "in.csv", "-o"), "texts"),
@@ -64,7 +63,7 @@ def test_a_file_of_pairs_is_not_replaced(run, place):
     made = place / "made"
     shutil.copytree(run() / layout.MODEL, made)
     (made / "pairs.csv").write_text(PAIRS)
-    assert refused(call("calibrate", model, made / "pairs.csv", "-o", made, "--force"), "pairs")
+    assert refused(call("calibrate", model, made / "pairs.csv", "-o", made), "pairs")
     assert (made / "pairs.csv").read_text() == PAIRS
 
 
@@ -83,24 +82,11 @@ def test_files_of_a_model_and_of_an_index_are_not_replaced(run, place):
     assert inside.read_bytes() == before
 
 
-@pytest.mark.parametrize("command", ["dedupe", "topics", "pairs"])
-def test_force_replaces_it(command, run, place):
-    file = "pairs.csv" if command == "pairs" else "in.csv"
-    before = len((place / file).read_text().splitlines())
-    model = [run()] if command == "pairs" else []
-    done = call(command, *model, file, "-o", file, "--force")
-    assert done.exit_code == 0, done.output
-    lines = (place / file).read_text().splitlines()
-    assert len(lines) == before
-    assert lines[0] != TEXTS.splitlines()[0]
-
-
 def test_standard_input_may_be_a_file_that_is_not_replaced(process, place):
-    for out in ("in.csv", "soft.csv"):
-        with (place / "in.csv").open() as given:
-            done = process("dedupe", "-", "--format", "csv", "-o", out, stdin=given)
-        assert done.returncode == 2
-        assert "from which the texts are read" in " ".join(done.stderr.split())
+    with (place / "in.csv").open() as given:
+        done = process("dedupe", "-", "--format", "csv", "-o", "soft.csv", stdin=given)
+    assert done.returncode == 2
+    assert "from which the texts are read" in " ".join(done.stderr.split())
     assert (place / "in.csv").read_text() == TEXTS
 
 
@@ -108,17 +94,6 @@ def test_another_file_of_the_same_content_and_devices_are_no_input(place):
     shutil.copy(place / "in.csv", place / "copy.csv")
     assert call("dedupe", "in.csv", "-o", "copy.csv").exit_code == 0
     assert call("dedupe", "in.csv", "-o", os.devnull, "--format", "csv").exit_code == 0
-
-
-def test_a_labelling_goes_on_in_its_file(place):
-    many = "text\n" + "".join(f"bank rate cut number {n}\n" for n in range(12))
-    (place / "in.csv").write_text(many)
-    for _ in range(2):
-        done = CliRunner().invoke(
-            app, ["label", "in.csv", "--lexical", "-o", "labelled.csv", "-n", "4"], input="y\nq\n"
-        )
-        assert done.exit_code == 0, done.output
-    assert len((place / "labelled.csv").read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(

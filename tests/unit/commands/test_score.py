@@ -33,11 +33,11 @@ def test_it_says_what_the_library_says(family, run, twicetold):
 
 def test_contributions_add_up_to_the_score(run, twicetold):
     folder = run("static")
-    found = json.loads(twicetold("score", folder, *PAIR, "--why", "--top", 1000, "--json").stdout)
+    found = json.loads(twicetold("score", folder, *PAIR, "--why", "--json").stdout)
     assert sum(row["contribution"] for row in found["contributions"]) == pytest.approx(found["score"], abs=1e-5)
-    shown = twicetold("score", folder, *PAIR, "--why", "--top", 3).stdout.splitlines()
+    shown = twicetold("score", folder, *PAIR, "--why").stdout.splitlines()
     assert shown[4].split() == ["contribution", "left", "right"]
-    assert len(shown) == 4 + 1 + 3 + 2
+    assert len(shown) == 4 + 1 + 10 + 2
 
 
 def test_texts_may_begin_with_a_dash_and_may_not_be_empty(run, twicetold):

@@ -14,7 +14,7 @@ from twicetold.staged.tasks import Task, run
 def test_a_launcher_whose_package_is_missing_says_so_before_any_task(on, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, on, None)
     monkeypatch.setattr("twicetold.packages.find_spec", lambda name: None)
-    with pytest.raises(PackageMissing, match=rf"--on {on} needs .* pip install '\.\[{extra}\]' in a checkout"):
+    with pytest.raises(PackageMissing, match=rf"--folder on={on} needs .* pip install '\.\[{extra}\]' in a checkout"):
         launcher(on, 2)
 
 

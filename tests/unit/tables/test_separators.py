@@ -59,7 +59,7 @@ def test_a_tab_is_taken_wherever_it_splits_the_header_of_a_tsv():
 def test_what_may_be_two_separators_is_an_error_that_names_the_option(tmp_path, rows):
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(["id;price, net", *rows]))
-    message = r"rows\.csv: line 1: fields may be separated by a comma or a semicolon: say which with --delimiter"
+    message = r"rows\.csv: line 1: fields may be separated by a comma or a semicolon: say which, as"
     with pytest.raises(ValueError, match=message):
         read(path)
     if len(rows[0]) > 1:
@@ -116,5 +116,8 @@ def test_another_separator_is_refused_with_those_there_are(asked):
 
 def test_one_column_whose_name_has_a_separator_leads_to_the_option(tmp_path):
     (tmp_path / "rows.csv").write_text("title;text\nno field here\nnor here\n")
-    with open_rows(tmp_path / "rows.csv") as rows, pytest.raises(ValueError, match=r"by a semicolon: --delimiter semi"):
+    with (
+        open_rows(tmp_path / "rows.csv") as rows,
+        pytest.raises(ValueError, match=r"semicolon: --format csv:semi"),
+    ):
         choose_text(rows)

@@ -27,12 +27,12 @@ def leaking(tmp_path):
     write_json(run / layout.SUMMARY, {"epochs": 3, "tuned_how": "by hand", "pretrained_on": []})
     audit = {"test": {"equal_texts_in_train": 0.5}}
     card = {"name": "news", "kind": "labelled_pairs", "card": {}, "audit": audit, "files": [], "mined": []}
-    write_json(tmp_path / "cards/news.json", card)
+    write_json(tmp_path / "data/cards/news.json", card)
     return run
 
 
-def test_findings_come_first_and_an_error_is_exit_code_3(leaking, tmp_path, twicetold):
-    done = twicetold("check", leaking, "--cards", tmp_path / "cards")
+def test_findings_come_first_and_an_error_is_exit_code_3(leaking, twicetold):
+    done = twicetold("check", leaking)
     assert done.returncode == 3
     place, *lines = done.stdout.splitlines()
     assert place == str(leaking)
@@ -45,14 +45,13 @@ def test_findings_come_first_and_an_error_is_exit_code_3(leaking, tmp_path, twic
 
 
 def test_warnings_notes_and_what_is_not_checked_are_exit_code_0(leaking, twicetold):
-    assert twicetold("check", leaking).returncode == 0  # without the card
+    (leaking.parents[1] / "data/cards/news.json").unlink()
+    assert twicetold("check", leaking).returncode == 0
     assert twicetold("check", leaking, leaking, "--select", "TW006").returncode == 0
 
 
-def test_json_has_every_outcome_by_run(leaking, tmp_path, twicetold):
-    done = twicetold(
-        "check", leaking, "--cards", tmp_path / "cards", "--json", "--select", "TW004", "--select", "TW001"
-    )
+def test_json_has_every_outcome_by_run(leaking, twicetold):
+    done = twicetold("check", leaking, "--json", "--select", "TW004", "--select", "TW001")
     (found,) = json.loads(done.stdout).values()
     assert [(each["number"], each["severity"], each["state"]) for each in found] == [
         ("TW001", "warning", "not checked"),

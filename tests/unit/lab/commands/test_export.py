@@ -33,7 +33,7 @@ def processed(questions, tmp_path):
 @pytest.mark.parametrize(("numbers", "tolerance"), [("int8", 0.02), ("float16", 1e-3)])
 def test_a_small_copy_answers_nearly_as_the_model_does(numbers, tolerance, run, processed, twicetold, tmp_path):
     folder = run("static")
-    options = ("-o", "small", "--static", "--numbers", numbers, "--processed", processed, "--json")
+    options = ("-o", "small", "--numbers", numbers, "--processed", processed, "--json")
     done = twicetold("export", folder, *options)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -191,10 +191,3 @@ def test_a_damaged_table_is_refused_with_one_message(damage, small):
     damage(small)
     with pytest.raises(ValueError, match=r"cannot load the table in .*small: "):
         library.load(small)
-
-
-def test_without_the_name_of_a_kind_nothing_is_exported(run, twicetold, tmp_path):
-    done = twicetold("export", run("static"), "-o", "x")
-    assert done.returncode == 2
-    assert "--static" in done.stderr
-    assert not (tmp_path / "x").exists()
