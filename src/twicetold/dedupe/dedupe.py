@@ -89,7 +89,7 @@ def _require_worth(options: DedupeOptions, count: int) -> None:
 
 def _review(grouped: GroupedTexts, found: Links, prepared: Prepared) -> TextLinks:
     """The pairs nearest to the threshold."""
-    near = borderline(found, prepared.link.score, grouped.codes, prepared.said, count=prepared.options.review)
+    near = borderline(found, prepared.link.score, grouped.codes, prepared.constraints, count=prepared.options.review)
     return grouped.in_rows(near)
 
 

@@ -63,7 +63,7 @@ class DedupeOptions:
             `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w. By
             the rule `complete` it holds of all texts of a group; else a chain of links may span more.
         pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
-            groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
+            groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
         review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
             a person to look at.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows

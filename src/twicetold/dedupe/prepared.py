@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.caution import NO_THRESHOLD
+from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
@@ -19,7 +20,6 @@ from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
-from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
 from twicetold.dedupe.told import unknown_texts
 from twicetold.interpretation.word_use import WordUse
@@ -49,7 +49,7 @@ class Prepared:
         link: the threshold for these options.
         warnings: ways in which the texts are unlike those of the training, and that they show no threshold.
         limits: of links between the n texts, if there are any.
-        said: what a person said of pairs of distinct texts, if anything.
+        constraints: must-link and cannot-link pairs of distinct texts, if there are any.
         truth: groups that are known for some of the n texts, to compare with.
     """
 
@@ -61,7 +61,7 @@ class Prepared:
     link: LinkThreshold
     warnings: tuple[str, ...]
     limits: Limits | None = None
-    said: Said | None = None
+    constraints: Constraints | None = None
     truth: KnownGroups | None = None
 
     @classmethod
@@ -76,7 +76,10 @@ class Prepared:
     ) -> "Prepared":
         """Arguments and errors: `twicetold.dedupe.dedupe.dedupe`."""
         texts = texts_of(texts)
-        limits, said = Limits.of(len(texts), options.same, options.within), _said(len(texts), options.pairs)
+        limits, constraints = (
+            Limits.of(len(texts), options.same, options.within),
+            _constraints(len(texts), options.pairs),
+        )
         truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
@@ -89,9 +92,9 @@ class Prepared:
             are, they = ("is", "it has") if limits.alone == 1 else ("are", "they have")
             tell(f"{limits.alone:,} of {len(texts):,} texts {are} linked with none, as {they} no value in a column")
         keys = () if limits is None else (limits.block, *limits.values)
-        if said is not None:
-            said.require_allowed(limits)
-            keys = (*keys, said.key(plain.place))
+        if constraints is not None:
+            constraints.require_allowed(limits)
+            keys = (*keys, constraints.key(plain.place))
         distinct = plain.apart(keys) if keys else plain
         if encoded is None:
             vectors = of_rows(_encoded(model, plain, tell), plain.place[distinct.rows])
@@ -104,8 +107,8 @@ class Prepared:
             warnings = (*warnings, NO_THRESHOLD.format(link.score))
         for warning in warnings:
             tell(f"warning: {warning}")
-        told = None if said is None else said.of_distinct(distinct.place)
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told, truth)
+        linked = None if constraints is None else constraints.of_distinct(distinct.place)
+        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, linked, truth)
 
     def threshold_at(self, step: float) -> float:
         """A threshold as `dedupe` takes it, a probability or a similarity, at so many log-odds from that of a link."""
@@ -142,18 +145,20 @@ class Prepared:
 
         def at(score: float) -> tuple[Links, Ints]:
             links, codes = found.at_least(score), groups(score)
-            return (links, codes) if self.said is None else self.said.hold(links, codes, self.pairs.score)
+            return (
+                (links, codes) if self.constraints is None else self.constraints.apply(links, codes, self.pairs.score)
+            )
 
         return at
 
 
-def _said(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Said | None:
-    """What a person said of pairs of n texts, if anything."""
+def _constraints(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Constraints | None:
+    """Constraints of n texts, if there are any."""
     if pairs is None:
         return None
     if not isinstance(pairs, tuple | list) or len(pairs) != 3:
         raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
-    return Said.of(count, *pairs)
+    return Constraints.of(count, *pairs)
 
 
 def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:

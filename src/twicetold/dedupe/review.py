@@ -7,22 +7,22 @@ the threshold comes first, then the second nearest of each, and so on.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.dedupe.said import Said
+from twicetold.dedupe.constraints import Constraints
 from twicetold.neighbours.grouping import Floats, Ints, Links
 
 
-def borderline(found: Links, least: float, codes: Ints, said: Said | None, *, count: int) -> Links:
+def borderline(found: Links, least: float, codes: Ints, constraints: Constraints | None, *, count: int) -> Links:
     """Pairs to look at, those nearest to the threshold first; half of them reach it, if there are as many.
 
     Args:
         found: pairs of distinct texts on both sides of the threshold.
         least: score of a link.
         codes: (m,) group of each distinct text.
-        said: pairs that need no further look.
+        constraints: pairs that need no further look.
         count: number of pairs.
     """
-    if said is not None:
-        found = found.take(~said.has(found))
+    if constraints is not None:
+        found = constraints.without(found)
     one, other = codes[found.left], codes[found.right]
     reaches = found.similarity >= least
     distance = np.abs(found.similarity - least)

@@ -1,4 +1,4 @@
-"""What a person said of pairs of texts holds in the groups."""
+"""What a person constraints of pairs of texts holds in the groups."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import twicetold
+from twicetold.dedupe.constraints import Constraints, Contradiction, MustLinkRefused
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.said import Contradiction, KeptApart, Said
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import Links
 from twicetold.neighbours.rules import RULES
@@ -30,11 +30,11 @@ def divided(group, ends, must, apart):
     return parts
 
 
-def one_by_one(links, said, codes):
-    """The same as `Said.hold`, one link at a time."""
-    ends = [{int(a), int(b)} for a, b in zip(said.left, said.right)]
-    must = [pair for pair, same in zip(ends, said.same) if same]
-    apart = [pair for pair, same in zip(ends, said.same) if not same]
+def one_by_one(links, constraints, codes):
+    """The same as `Constraints.apply`, one link at a time."""
+    ends = [{int(a), int(b)} for a, b in zip(constraints.left, constraints.right)]
+    must = [pair for pair, same in zip(ends, constraints.same) if same]
+    apart = [pair for pair, same in zip(ends, constraints.same) if not same]
     whole = [set(np.flatnonzero(codes == code).tolist()) for code in np.unique(codes)]
     for pair in must:
         whole = join(whole, pair)
@@ -61,14 +61,14 @@ def test_groups_are_those_of_joining_one_link_at_a_time(seed):
     truth = rng.integers(0, 8, count)  # so that nothing contradicts itself
     one, other = rng.integers(0, count, (2, 30))
     keep = one != other
-    said = Said.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
-    held, found = said.hold(links, codes, lambda left, right: np.zeros(len(left)))
-    np.testing.assert_array_equal(found, one_by_one(links, said, codes))
-    assert (found[said.left[said.same]] == found[said.right[said.same]]).all()
-    assert (found[said.left[~said.same]] != found[said.right[~said.same]]).all()
+    constraints = Constraints.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
+    held, found = constraints.apply(links, codes, lambda left, right: np.zeros(len(left)))
+    np.testing.assert_array_equal(found, one_by_one(links, constraints, codes))
+    assert (found[constraints.left[constraints.same]] == found[constraints.right[constraints.same]]).all()
+    assert (found[constraints.left[~constraints.same]] != found[constraints.right[~constraints.same]]).all()
     pairs = {*zip(held.left.tolist(), held.right.tolist())}
-    ends = [tuple(sorted(pair)) for pair in zip(said.left.tolist(), said.right.tolist())]
-    assert all((pair in pairs) == same for pair, same in zip(ends, said.same.tolist()))
+    ends = [tuple(sorted(pair)) for pair in zip(constraints.left.tolist(), constraints.right.tolist())]
+    assert all((pair in pairs) == same for pair, same in zip(ends, constraints.same.tolist()))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -126,8 +126,8 @@ def test_texts_that_say_the_same_bring_their_groups_and_are_links_whatever_their
 )
 def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, joining):
     with pytest.raises(Contradiction, match=rf"pair {apart} \(from 0\) does not say the same, but") as found:
-        Said.of(10, *pairs)
-    assert (found.value.apart, found.value.joining) == (apart, joining)
+        Constraints.of(10, *pairs)
+    assert (found.value.cannot_link, found.value.must_link) == (apart, joining)
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, 
 )
 def test_wrong_rows_are_named(pairs, message):
     with pytest.raises(ValueError, match=message):
-        Said.of(4, *pairs)
+        Constraints.of(4, *pairs)
 
 
 @pytest.mark.parametrize("answers", [[1, -1], [1, 0.2], ["yes", "maybe"], ["1", "00"], [1, 2], [0, float("inf")]])
 def test_an_answer_that_is_neither_yes_nor_no_is_refused(answers):
     with pytest.raises(ValueError, match=r"pairs: expected 1 or 0, true or false, yes or no, .*; got .* in row 1"):
-        Said.of(4, [0, 1], [1, 2], answers)
+        Constraints.of(4, [0, 1], [1, 2], answers)
 
 
 @pytest.mark.parametrize("missing", [float("nan"), None, pd.NA])
 def test_a_pair_without_an_answer_is_left_out(missing):
-    found = Said.of(4, [0, 1], [1, 2], pd.Series([False, missing], dtype=object))
+    found = Constraints.of(4, [0, 1], [1, 2], pd.Series([False, missing], dtype=object))
     assert (found.left.tolist(), found.right.tolist(), found.same.tolist()) == ([0], [1], [False])
 
 
@@ -172,11 +172,11 @@ def test_a_pair_without_an_answer_is_left_out(missing):
     ],
 )
 def test_answers_come_as_truth_values_or_as_1_and_0(answers):
-    assert Said.of(4, pd.Series([0, 1]), np.array([1.0, 2.0]), answers).same.tolist() == [True, False]
+    assert Constraints.of(4, pd.Series([0, 1]), np.array([1.0, 2.0]), answers).same.tolist() == [True, False]
 
 
 def test_equal_values_keep_apart_what_a_pair_would_join_and_a_window_does_not():
-    said = Said.of(3, [0], [1], [True])
-    with pytest.raises(KeptApart, match=r"pair 0 \(from 0\) is to join texts 0 and 1, but same or within keeps them"):
-        said.require_allowed(Limits.of(3, same=[["en", "de", "en"]]))
-    said.require_allowed(Limits.of(3, within=[([1, 100, 2], 5)]))
+    constraints = Constraints.of(3, [0], [1], [True])
+    with pytest.raises(MustLinkRefused, match=r"pair 0 \(from 0\) is to join texts 0 and 1, but same or"):
+        constraints.require_allowed(Limits.of(3, same=[["en", "de", "en"]]))
+    constraints.require_allowed(Limits.of(3, within=[([1, 100, 2], 5)]))
