@@ -101,7 +101,7 @@ def of_parts(out: Path) -> str:
 def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule: Any) -> tuple[str, int]:
     """The same of all texts at once, and how many groups they make."""
     found = load(model).dedupe(texts, threshold=threshold, rule=rule)
-    return hash_of([found.group, found.representative + 1, found.probability]), found.summary.groups
+    return hash_of([found.group, found.representative + 1, found.probability]), found.summary.counts.groups
 
 
 def compare(

@@ -145,7 +145,7 @@ class TextFile:
         columns = {
             "group": pa.array(found.group),
             "representative": self.names.take(pa.array(found.representative)),
-            PROBABILITY if found.summary.calibrated else SIMILARITY: pa.array(found.probability),
+            PROBABILITY if found.summary.threshold.calibrated else SIMILARITY: pa.array(found.probability),
         }
         blocks, start = [], 0
         for block in self.blocks:
@@ -175,7 +175,7 @@ class TextFile:
             columns = {
                 "score": pa.array(score[part], from_pandas=True),
                 "probability": pa.array(probability[part])
-                if found.summary.calibrated
+                if found.summary.threshold.calibrated
                 else pa.nulls(len(part), pa.float64()),
                 "exact": pa.array(exact),
             }
@@ -189,7 +189,7 @@ class TextFile:
         """A row a pair that a person should look at, with an empty column for the answer."""
         review = found.review
         assert review is not None
-        calibrated, count = found.summary.calibrated, len(review)
+        calibrated, count = found.summary.threshold.calibrated, len(review)
         columns = {
             "score": pa.array(review.score),
             "probability": pa.array(review.probability) if calibrated else pa.nulls(count, pa.float64()),

@@ -78,10 +78,10 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
         keep_stages=given["keep_stages"],
         tell=lambda line: print(line, file=sys.stderr),
     )
-    rows, place = found.summary["texts"], f"{Path(given['out'], DROPPED)}" if given["drop"] else None
+    rows, place = found.summary.counts.texts, f"{Path(given['out'], DROPPED)}" if given["drop"] else None
     dropped = rows - found.groups if given["drop"] else 0
     if given["as_json"]:
-        print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
+        print(json_text({**found.to_json(), **dropped_as_json(dropped, rows, place)}))
     else:
         print("\n".join(of_folder(found)), file=sys.stderr)
     print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)

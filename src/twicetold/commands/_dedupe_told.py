@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
-    from twicetold.staged.dedupe import Found
+    from twicetold.staged.dedupe import FolderGroups
     from twicetold.staged.estimate import Estimate
 
 NO_PROMISE = (
@@ -54,8 +54,8 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
 
     table = found.table
     several = [_group(found, texts, names, reasons, position) for position in range(len(table))]
-    agreement = None if found.agreement is None else asdict(found.agreement)
-    return {**asdict(found.summary), "agreement": agreement, "each_group": several}
+    agreement = None if found.summary.agreement is None else asdict(found.summary.agreement)
+    return {**found.summary.to_json(), "agreement": agreement, "each_group": several}
 
 
 def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
@@ -77,9 +77,9 @@ def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
     """The summary, with the loosest groups."""
-    lines = of_summary(found.summary, dropped=found.summary.texts - len(found.kept()))
-    if found.agreement is not None:
-        lines += _agreement(found.agreement)
+    lines = of_summary(found.summary, dropped=found.summary.counts.texts - len(found.kept()))
+    if found.summary.agreement is not None:
+        lines += _agreement(found.summary.agreement)
     return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
 
 
@@ -90,38 +90,37 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         summary: of a dedupe.
         dropped: texts that have another one as representative.
     """
-    from twicetold.dedupe.told import known_of_links
-
-    since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
-    if not summary.calibrated:
-        since = f"similarity {summary.threshold:.3f} on"
+    counts, threshold = summary.counts, summary.threshold
+    since = f"probability {threshold.probability:.3f} on (score {threshold.score:.4f})"
+    if not threshold.calibrated:
+        since = f"similarity {threshold.score:.3f} on"
     lines = [
-        f"{counted(summary.texts, 'text')}, {summary.distinct:,} of them distinct; "
-        f"{counted(summary.links, 'link')} from {since}",
-        f"{counted(summary.groups, 'group')} of {counted(summary.grouped, 'text')}, the largest of "
-        f"{summary.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
+        f"{counted(counts.links, 'link')} from {since}",
+        f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')}, the largest of "
+        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        *threshold.sentences(),
     ]
-    lines += known_of_links(summary)
-    if summary.covered is not None:
+    if counts.covered is not None:
         lines.append(
-            f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
+            f"{counts.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
             "labels say nothing about the others"
         )
-    if not summary.calibrated:
+    if not threshold.calibrated:
         lines.append(NO_PROMISE)
-    if summary.labelled_pairs:
+    if threshold.labelled_pairs:
         lines.append(
             "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
             "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"
         )
-    if summary.unfinished:
+    if counts.unfinished:
         lines.append(
-            f"warning: {counted(summary.unfinished, 'text')} may have more links than were looked for, as too many are "
+            f"warning: {counted(counts.unfinished, 'text')} may have more links than were looked for, as too many are "
             "alike, as lines of one template are: numbers of links and shares of pairs are too low; raise the threshold"
         )
-    if summary.wide:
+    if counts.wide:
         lines.append(
-            f"{counted(summary.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
+            f"{counted(counts.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
             "linked in a chain; with --rule complete, there is no such group"
         )
     return lines
@@ -182,7 +181,7 @@ def _loosest(found: "TextGroups", texts: Sequence[str], names: Names, reasons: R
     loose = several[np.lexsort((-table.size[several], found.links.score[table.weakest[several]]))]
     if len(loose):
         lines.append(f"loosest groups ({LOOSEST_BY}):")
-    measure = "probability" if found.summary.calibrated else "similarity"
+    measure = "probability" if found.summary.threshold.calibrated else "similarity"
     for position in loose[:LOOSEST]:
         about = _group(found, texts, names, reasons, int(position))
         weakest = about["weakest"]
@@ -213,19 +212,17 @@ def _group(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Rea
             "right": names[right],
             "left_text": texts[left],
             "right_text": texts[right],
-            "probability" if found.summary.calibrated else "similarity": float(links.probability[link]),
+            "probability" if found.summary.threshold.calibrated else "similarity": float(links.probability[link]),
             **({} if reasons is None else {"why": reasons[link]}),
         }
     return about
 
 
-def of_folder(found: "Found") -> list[str]:
+def of_folder(found: "FolderGroups") -> list[str]:
     """The summary of a folder, with the largest component and the loosest groups."""
-    from twicetold.staged.model import summary_of
-
-    summary = summary_of(found.summary)
+    summary = found.summary
     lines = [f"warning: {each}" for each in summary.warnings]
-    lines += of_summary(summary, dropped=summary.texts - found.groups)
+    lines += of_summary(summary, dropped=summary.counts.texts - found.groups)
     lines.append(_recall(found))
     if (whole := found.component) is not None and whole["groups"] > 1:
         lines.append(
@@ -240,7 +237,7 @@ def of_folder(found: "Found") -> list[str]:
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
 
 
-def _recall(found: "Found") -> str:
+def _recall(found: "FolderGroups") -> str:
     """Which share of links was found."""
     if not found.cells:
         return "no link was missed: all pairs of texts that could be links were compared"

@@ -67,7 +67,7 @@ class DedupeOptions:
         review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
             a person to look at.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
-            without a value are not known. `TextGroups.agreement` compares links and groups with it; nothing is learnt
+            without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is learnt
             from it.
 
     Raises:

@@ -138,19 +138,6 @@ class PairsByModel:
 PairScores: TypeAlias = PairsByVectors | PairsByModel
 
 
-def probability_of(pairs: PairScores, representative: Ints) -> Floats:
-    """(m,) that each distinct text says the same as the one that represents it; 1 of itself.
-
-    Args:
-        pairs: scores of the texts.
-        representative: (m,) text that stands for the group of each.
-    """
-    probability = np.ones(len(representative))
-    other = np.flatnonzero(representative != np.arange(len(representative)))
-    probability[other] = pairs.probability(pairs.score(other, representative[other]))
-    return probability
-
-
 def pairs_of(
     model: LoadedModel,
     texts: Sequence[str],

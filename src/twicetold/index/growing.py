@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from twicetold.dedupe.constraints import Constraints, Contradiction
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.told import known_of_links
 from twicetold.index.folder import IdPair, IndexManifest
 from twicetold.index.groups import NO_GROUP, GroupChanges
 from twicetold.index.hits import Hits
@@ -100,10 +99,11 @@ def built(
             grouped_by = replace(grouped_by, pairs=(constraints.left, constraints.right, constraints.same))
         found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
         codes = found.group
+        threshold = found.summary.threshold
         manifest = replace(
             manifest,
-            decision=replace(manifest.decision, threshold=float(found.summary.threshold)),
-            evidence=[f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)],
+            decision=replace(manifest.decision, threshold=float(threshold.score)),
+            evidence=[f"the threshold rests on {threshold.evidence}", *threshold.sentences()],
         )
     if not len(texts):
         return IndexState(manifest)

@@ -1,4 +1,4 @@
-"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, and `recall` with `missed` of a sample.
+"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, `recall` and its estimate on a sample.
 
 A shard is a part of the space of vectors that one task looks at: cells next to each other, so that the cells that a
 text visits are in few shards. Cells are halved at the median of their first principal component until there are as
@@ -188,7 +188,7 @@ def recall(plan: Plan, name: str) -> dict[str, Any]:
     return {"links": write_links(plan.file("recall", name, "links"), links)}
 
 
-def missed(plan: Plan, name: str) -> dict[str, Any]:
+def recall_estimate(plan: Plan, name: str) -> dict[str, Any]:
     """The share of the links of a text that were found, on average over a sample of texts that have links.
 
     Returns:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.caution import chains_in, evenly
+from twicetold.dedupe.groups import Grouped, survivors
 from twicetold.dedupe.options import Keep
-from twicetold.dedupe.pairs import PairsByVectors, probability_of
-from twicetold.dedupe.representatives import representatives
+from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links, describe
@@ -115,13 +115,13 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
     keep = cast(Keep, plan.settings.keep)
     lengths = lengths_of(plan, texts) if keep == "longest" else texts
-    chosen = representatives(codes, links, keep, lengths, pairs.vectors)[codes]
+    grouped = Grouped.of(pairs, links, codes, survivors(codes, links, keep, lengths, pairs.vectors))
     first = np.unique(codes, return_index=True)[1]
     content = {
         "node": texts,
         "first": texts[first[codes]],
-        "representative": texts[chosen],
-        "probability": probability_of(pairs, chosen),
+        "representative": texts[grouped.representative],
+        "probability": grouped.probability,
     }
     write_arrays(plan.file("group", name, "groups"), content)
     chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))

@@ -43,7 +43,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "route": ("groups", ("links",)),
     "group": ("groups", ("groups",)),
     "number": ("groups", ("bits", "groups")),
-    "missed": ("dense", ()),
+    "recall_estimate": ("dense", ()),
     "join": ("join", ("parquet",)),
 }
 """Of each stage: the module with its function, of the same name, and kinds of files that a task writes."""

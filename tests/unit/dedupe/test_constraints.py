@@ -79,8 +79,8 @@ def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rul
     probability = model.dedupe(texts, threshold=0.02).links.probability
     thresholds = np.quantile(probability, np.linspace(0.05, 1, 40))
     tried = (model.dedupe(texts, threshold=float(threshold), rule=rule) for threshold in thresholds)
-    before = next(found for found in tried if 2 <= found.summary.largest <= len(texts) - 4)
-    threshold = before.summary.probability
+    before = next(found for found in tried if 2 <= found.summary.counts.largest <= len(texts) - 4)
+    threshold = before.summary.threshold.probability
     group = int(before.table.group[np.argmax(before.table.size)])
     inside = np.flatnonzero(before.group == group)
     outside = np.flatnonzero(before.group != group)[:2]
@@ -90,10 +90,10 @@ def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rul
     assert found.group[outside[0]] == found.group[outside[1]]
     touched = np.isin(before.group, before.group[[*inside, *outside]])
     np.testing.assert_array_equal(numbered(found.group[~touched]), numbered(before.group[~touched]))
-    assert found.summary.groups == len(found.table)
+    assert found.summary.counts.groups == len(found.table)
     assert (found.table.weakest[found.table.distinct > 1] >= 0).all()
     dry = next(row for row in model.dry_run(texts, threshold=threshold, rule=rule, pairs=pairs).at if row.chosen)
-    assert (dry.links, dry.groups) == (found.summary.links, found.summary.groups)
+    assert (dry.links, dry.groups) == (found.summary.counts.links, found.summary.counts.groups)
 
 
 def test_equal_texts_that_do_not_say_the_same_are_apart(run):

@@ -5,7 +5,7 @@ import pytest
 
 import twicetold
 from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.review import borderline
+from twicetold.dedupe.groups import borderline
 from twicetold.neighbours.grouping import Links
 
 
@@ -47,10 +47,10 @@ def test_a_review_changes_no_group_and_its_scores_are_those_of_the_model(kind, r
     assert plain.review is None
     review = found.review
     assert 0 < len(review) <= 20
-    assert (review.score < found.summary.threshold).any()
+    assert (review.score < found.summary.threshold.score).any()
     sides = ([texts[row] for row in side] for side in (review.left, review.right))
     np.testing.assert_allclose(review.score, model.similarity(*sides), atol=1e-5)
-    distance = np.abs(review.score - found.summary.threshold)
+    distance = np.abs(review.score - found.summary.threshold.score)
     assert (np.diff(distance) >= 0).all()
 
 

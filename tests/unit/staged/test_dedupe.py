@@ -59,14 +59,14 @@ def test_groups_are_those_of_one_file_whatever_the_parts_are(family, rule, run, 
     model = run(family)
     options = {"threshold": probability(model, family), "rule": rule}
     alone, expected = as_one_file(model, many, **options)
-    assert alone.summary.groups > 10
+    assert alone.summary.counts.groups > 10
     for count in (1, 3, 7):
         found, table = deduped(model, parts(many, count), f"out{count}", **options, **small)
         assert columns(table) == expected
         assert table["text"].to_pylist() == many
-        summary = alone.summary
-        for name in ("texts", "distinct", "links", "groups", "grouped", "largest", "threshold", "probability"):
-            assert found.summary[name] == getattr(summary, name)
+        for name in ("texts", "distinct", "links", "groups", "grouped", "largest"):
+            assert getattr(found.summary.counts, name) == getattr(alone.summary.counts, name)
+        assert found.summary.threshold == alone.summary.threshold
         assert (found.cells > 0) == (family == "static")
 
 
@@ -91,8 +91,8 @@ def test_the_share_of_links_that_were_found_is_measured(run, many, parts, dedupe
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 1)
     found, _ = deduped(model, folder, threshold=0.9, memory=100_000, sampled=10_000)
     exact, _ = deduped(model, folder, "exact", threshold=0.9, exact=True)
-    assert found.recall["links"] == 2 * exact.summary["links"]
-    assert found.recall["found"] == 2 * found.summary["links"]
+    assert found.recall["links"] == 2 * exact.summary.counts.links
+    assert found.recall["found"] == 2 * found.summary.counts.links
     assert 0.2 < found.recall["low"] < found.recall["recall"] < found.recall["high"] < 1
 
 
@@ -134,8 +134,8 @@ def test_doubtful_groups_of_a_folder_are_warned_of_as_of_one_file(run, many, par
     found, _ = deduped(run(), parts(texts, 3), threshold=0.6, rule="components")
     alone, _ = as_one_file(run(), texts, threshold=0.6, rule="components")
     for what in ("rows", "chain", "differ in digits or codes alone"):
-        assert any(what in said for said in found.summary["warnings"]), what
-    assert found.summary["warnings"] == list(alone.summary.warnings)
+        assert any(what in said for said in found.summary.warnings), what
+    assert found.summary.warnings == alone.summary.warnings
     scores = [each["score"] for each in found.loosest]
     assert scores == sorted(scores)
 
@@ -243,7 +243,7 @@ def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts,
         assert columns(table) == expected
         assert found.groups == len(alone.kept())
         for name in ("groups", "grouped", "largest"):
-            assert found.summary[name] == getattr(alone.summary, name)
+            assert getattr(found.summary.counts, name) == getattr(alone.summary.counts, name)
         (folder / "part-9.parquet").unlink(missing_ok=True)
 
 
@@ -359,19 +359,19 @@ def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many,
     found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
     alone, _ = as_one_file(run(), many[:90], threshold=0.6)
     assert any("always answering no is right for 90.0%" in warning for warning in alone.summary.warnings)
-    assert found.summary["warnings"] == list(alone.summary.warnings)
+    assert found.summary.warnings == alone.summary.warnings
     other = replace(record, about="another label")
     monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: other)
     found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.6)
-    assert found.summary["warnings"] == list(as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings)
-    assert not any("always answering" in warning for warning in found.summary["warnings"])
+    assert found.summary.warnings == as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings
+    assert not any("always answering" in warning for warning in found.summary.warnings)
 
 
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
     found, table = deduped(run(), parts(["bank rate", "drug trial", "vote game"], 2), threshold=0.999999)
     assert table["group"].to_pylist() == [0, 1, 2]
     assert found.component is None
-    assert found.summary["largest"] == 1
+    assert found.summary.counts.largest == 1
 
 
 def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_path):
@@ -529,6 +529,6 @@ def test_processes_give_the_same(run, many, parts, deduped):
 def test_the_summary_is_written_last(run, many, parts, deduped, tmp_path):
     found, table = deduped(run(), parts(many, 2), threshold=0.6)
     written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
-    assert written["summary"]["groups"] == found.summary["groups"]
+    assert written["summary"]["groups"] == found.summary.counts.groups
     assert len(np.unique(table["group"])) == found.groups
     assert not (tmp_path / "out" / module.STAGES).exists()

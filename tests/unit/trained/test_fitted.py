@@ -58,7 +58,7 @@ def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
 def test_misspelt_copies_are_found_and_other_numbers_are_not():
     found = twicetold.fit(TEXTS, lexical=True).dedupe(TEXTS)
     assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
-    assert not found.summary.calibrated
+    assert not found.summary.threshold.calibrated
     assert found.probability[1] == pytest.approx(found.links.score[0])
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_promised_without_labels():
 def test_the_threshold_is_a_similarity(questions):
     model = twicetold.fit(questions)
     assert model.dedupe(questions, threshold=0.9).links.score.min() >= 0.9
-    assert model.dedupe(questions, threshold=0.9).summary.links < model.dedupe(questions).summary.links
+    assert model.dedupe(questions, threshold=0.9).summary.counts.links < model.dedupe(questions).summary.counts.links
 
 
 @pytest.mark.parametrize("kind", ["lexical", "with vectors", "given vectors"])
@@ -164,7 +164,7 @@ def test_the_order_of_the_rows_changes_neither_the_threshold_nor_the_groups(kind
         vectors = given[[place[text] for text in texts]] if kind == "given vectors" else None
         groups = twicetold.fit(texts, lexical=kind == "lexical", vectors=vectors).dedupe(texts)
         parts = [np.array(texts)[groups.group == number].tolist() for number in set(groups.group.tolist())]
-        return groups.summary.threshold, sorted(map(sorted, parts))
+        return groups.summary.threshold.score, sorted(map(sorted, parts))
 
     threshold, groups = found(questions)
     for seed in range(3):
