@@ -200,7 +200,7 @@ def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kill
 
         for out, workers in (("whole", 1), ("out", 2)):
             settings = Settings(model, f"{place / out}", threshold=threshold)
-            dedupe_folder(folder, settings, launcher(None, workers), tell=tell if workers > 1 else lambda _: None)
+            dedupe_folder(folder, settings, launcher(None, workers), progress=tell if workers > 1 else lambda _: None)
         whole, found = (
             {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
         )

@@ -46,7 +46,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def json_text(value: object, *, indent: int | None = 2) -> str:
     """JSON with its letters as they are, and escapes for the characters that are not `printable`: no value changes."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def without_passwords(text: object) -> str:

@@ -94,14 +94,14 @@ def _answers(values: pa.Array, name: str, at: Callable[[Sequence[int]], str]) ->
         raise ValueError(f"{name}: column {SAME!r}: {error}") from error
 
 
-def _check_texts(found: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
+def _check_texts(given: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
     """Check that texts beside the names of rows are theirs: numbers of rows may be those of another file."""
     theirs = column_of(pa.array(texts.texts, pa.string()).take(pa.array(place)))
-    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (found, theirs)]
+    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (given, theirs)]
     other = np.flatnonzero(pc.fill_null(pc.not_equal(*plain), False).to_numpy(zero_copy_only=False))
     if len(other):
         row = int(other[0])
         raise ValueError(
             f"{name}: line {lines[row]}: the text is not that of the row in {texts.name}: got "
-            f"{shown(found[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
+            f"{shown(given[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
         )

@@ -111,8 +111,8 @@ class KnownGroups:
         measures, ranked = dict[str, Measured](), 0
         if vectors is not None:
             chosen = sampled(np.arange(len(self.rows)), SAMPLE)
-            if (found := self._ranked(chosen, distinct.place[self.rows[chosen]], vectors)) is not None:
-                measures["average_precision"], ranked = found, len(chosen)
+            if (precision := self._ranked(chosen, distinct.place[self.rows[chosen]], vectors)) is not None:
+                measures["average_precision"], ranked = precision, len(chosen)
         measures |= self._links(links, distinct)
         for name, value in (("ari", scores.ari), ("pair_f1", scores.f1), ("b3", scores.b3)):
             measures[name] = Measured(value, *ends.get(name, ()))
@@ -142,16 +142,16 @@ class KnownGroups:
         inside = Links(len(known), number[inside.left], number[inside.right], inside.similarity)
         codes = numbered(code[known])
         groups = int(codes.max()) + 1
-        found = {}
+        measures = {}
         for name, statistic in zip(("link_precision", "link_recall"), link_statistics(codes, inside), strict=True):
             value = float(statistic(np.ones((1, groups)))[0])
             if not np.isnan(value):
-                found[name] = Measured(value, *_bootstrapped(statistic, groups))
+                measures[name] = Measured(value, *_bootstrapped(statistic, groups))
         by_text, ends = text_precision_with_interval(codes, inside)
         if ends:
-            found["text_precision"] = Measured(by_text, *ends)
+            measures["text_precision"] = Measured(by_text, *ends)
         order = ("link_precision", "text_precision", "link_recall")
-        return {name: found[name] for name in order if name in found}
+        return {name: measures[name] for name in order if name in measures}
 
 
 def _bootstrapped(statistic: Statistic, groups: int) -> Interval | tuple[()]:

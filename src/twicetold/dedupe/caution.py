@@ -57,10 +57,10 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    found = [codes_alone(sides[0], sides[1], some.similarity)]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity)]
     if chains is not None:
-        found.append(chained(chains, (texts[chains.left], texts[chains.right])))
-    return tuple(filter(None, found))
+        warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
+    return tuple(filter(None, warnings))
 
 
 def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:

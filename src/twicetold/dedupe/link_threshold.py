@@ -74,14 +74,14 @@ class LinkThreshold:
         if expected.value is None:
             return
         measured = "" if self.precision is None else f"{self.precision:.3f} "
-        here = "with as many texts as here and as many duplicates of each"
+        where = "with as many texts as here and as many duplicates of each"
         if expected.low is None:
             least = "at least " if self.lower_bound else ""
-            yield f"precision of links: {least}{measured}where it was measured; {here}, {least}{expected.value:.3f}"
+            yield f"precision of links: {least}{measured}where it was measured; {where}, {least}{expected.value:.3f}"
             return
         measured = measured and f"{measured}on the labels it was chosen on; "
         yield (
-            f"precision of links: {measured}to be expected by the labels, {here}, {expected.value:.3f} (95 % interval "
+            f"precision of links: {measured}to be expected by the labels, {where}, {expected.value:.3f} (95 % interval "
             f"{expected.low:.3f} to {expected.high:.3f})"
         )
         if self.precision is not None and not self.assured:

@@ -26,16 +26,18 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-def _command(help: str, *, asked: Any = None, metavar: str | None = None, of_folders: bool = False) -> dict[str, Any]:
+def _command(
+    help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The option of the command that a field has.
 
     Args:
         help: of the option.
         asked: its type, if it names columns or files in place of the values; None: that of the field.
         metavar: of the option.
-        of_folders: whether a folder of parts has it, too.
+        stages: of a folder of parts that depend on it; none: folders do not have it.
     """
-    return {"help": help, "asked": asked, "metavar": metavar, "of_folders": of_folders}
+    return {"help": help, "asked": asked, "metavar": metavar, "stages": stages}
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ class DedupeOptions:
         review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
             a person to look at.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
-            without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is learnt
-            from it.
+            without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is
+            learnt from it.
 
     Raises:
         TypeError: if a number is none, such as the text "0.5".
@@ -82,20 +84,20 @@ class DedupeOptions:
 
     precision: float | None = field(
         default=None,
-        metadata=_command("Share of links that are right, if the model has thresholds for it.", of_folders=True),
+        metadata=_command("Share of links that are right, if the model has thresholds for it.", stages=("model",)),
     )
     threshold: float | None = field(
         default=None,
-        metadata=_command("Least probability of a link; without a model to dedupe by, similarity.", of_folders=True),
+        metadata=_command("Least probability of a link; without a model to dedupe by, similarity.", stages=("model",)),
     )
-    rule: Rule = field(default="average", metadata=_command("How links make groups.", of_folders=True))
+    rule: Rule = field(default="average", metadata=_command("How links make groups.", stages=("model", "group")))
     keep: "Keep | tuple[KeepBy, Column]" = field(
         default="first",
         metadata=_command(
             f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
             "highest:COLUMN, lowest:COLUMN.",
             asked=str,
-            of_folders=True,
+            stages=("group",),
         ),
     )
     same: "Sequence[Column]" = field(
@@ -152,6 +154,10 @@ class DedupeOptions:
         elif self.keep not in KEEP:
             raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}; newest and the like need a column")
 
+    def of_stage(self, stage: str) -> list[Any]:
+        """Values of the options on which a stage of a folder depends."""
+        return [getattr(self, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]
+
 
 class Choices(TypedDict, total=False):
     """The fields of `DedupeOptions` as keywords, for type checkers and editors."""
@@ -169,4 +175,4 @@ class Choices(TypedDict, total=False):
 
 DEFAULTS = DedupeOptions()
 HELP: dict[str, str] = {each.name: each.metadata["help"] for each in fields(DedupeOptions)}
-OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["of_folders"])
+OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["stages"])

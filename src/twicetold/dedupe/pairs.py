@@ -53,7 +53,7 @@ class PairsByVectors:
         """(C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
-    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
@@ -115,9 +115,9 @@ class PairsByModel:
             scores[part] = read.score(left[part], right[part])
         return scores
 
-    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors."""
-        tell(f"scoring {counted(len(near.left), 'pair')}")
+        progress(f"scoring {counted(len(near.left), 'pair')}")
         return self.score(near.left, near.right)
 
     def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:

@@ -74,11 +74,11 @@ class _Pairs:
             value = np.take(negative, index)
             value[same] = positive[index[same]]
             value[own] = 0
-            found = np.zeros(len(self.codes))
-            found[block * ROWS :] = value.sum(axis=0, dtype=np.float64)
+            sums = np.zeros(len(self.codes))
+            sums[block * ROWS :] = value.sum(axis=0, dtype=np.float64)
             value[same] = 0  # a pair inside a group counts once
-            found[block * ROWS :][: len(value)] += value.sum(axis=1, dtype=np.float64)
-            return found
+            sums[block * ROWS :][: len(value)] += value.sum(axis=1, dtype=np.float64)
+            return sums
 
         total = sum(in_threads(summed, self.blocks), np.zeros(len(self.codes)))
         return np.bincount(self.codes, weights=total).astype(np.float64)

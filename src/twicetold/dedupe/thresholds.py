@@ -69,14 +69,14 @@ class Thresholds:
             if options.threshold is not None:
                 return cls(ASKED_FOR, guessed=True)
             return cls(NO_LABELS if shows_threshold(model.decision) else NO_THRESHOLD, guessed=True)
-        found = cls(of_links(model.record, model.about), model.record)
-        if options.precision is not None and found.known is None:
+        thresholds = cls(of_links(model.record, model.about), model.record)
+        if options.precision is not None and thresholds.known is None:
             raise ValueError(
                 f"{model.folder} holds no thresholds for a precision: there is no {layout.PRECISION}. Give a "
                 "threshold, a probability, in its place; a threshold for a precision has to be measured on texts whose "
                 "duplicates are known, or on pairs that label draws"
             )
-        return found
+        return thresholds
 
     @property
     def in_words(self) -> str:
@@ -200,22 +200,22 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
     Raises:
         ValueError: if no threshold was chosen for it, or none reaches it.
     """
-    found = next((each for each in known.links if math.isclose(each.aimed, precision)), None)
-    if found is None:
+    target = next((each for each in known.links if math.isclose(each.aimed, precision)), None)
+    if target is None:
         raise ValueError(
             f"there are thresholds for a precision of {', '.join(f'{each.aimed:g}' for each in known.links)}, and none "
             f"for {precision:g}"
         )
-    if found.threshold is None:
+    if target.threshold is None:
         where, bound = "on the labelled pairs", ""
         if isinstance(known, DedupeThresholds):
             where = "on validation"
             bound = "" if known.complete else " (a lower bound, because not every duplicate is labelled there)"
         raise ValueError(
             f"no threshold gives links with precision {precision:g} {where}: the highest one is "
-            f"{found.precision:.3f}{bound}, with recall {found.recall:.3f}. Another model may reach it"
+            f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. Another model may reach it"
         )
-    return found, found.threshold
+    return target, target.threshold
 
 
 def covered(left: NDArray[np.int64], right: NDArray[np.int64], similarity: Floats, *, nearest: int) -> float | None:

@@ -34,12 +34,10 @@ from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.printable import counted
 from twicetold.staged.groups import LOOKED_AT, SHOWN
-from twicetold.staged.launch import Launch
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, written
-from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, of_all, remove, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
-from twicetold.staged.work import Tell, Work, remove, tidy
 
 COPIES = 3  # of a sparse vector, in as many shards, about
 OF_SPARSE = 400  # bytes of a sparse vector, about
@@ -80,7 +78,7 @@ class FolderGroups:
 
 
 def dedupe_folder(
-    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, tell: Tell = lambda _: None
+    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, progress: Progress = lambda _: None
 ) -> FolderGroups:
     """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
 
@@ -89,7 +87,7 @@ def dedupe_folder(
         settings: what is asked for.
         launch: does tasks.
         keep_stages: keep what stages wrote, so that parts that are added later cost less.
-        tell: is called with a line on progress.
+        progress: is called with a line on progress.
 
     Raises:
         BlockingIOError: if another process writes to the same folder.
@@ -105,14 +103,14 @@ def dedupe_folder(
     state = digest(parts, asdict(settings), model)
     with only_process(stages / "lock", f"a dedupe that writes to {out}"):
         if (result := _earlier_result(out, state)) is not None:
-            tell(f"{out} has the groups of these parts already: nothing is to be done")
+            progress(f"{out} has the groups of these parts already: nothing is to be done")
         else:
             tidy(out, stages)
             if not (out / SUMMARY).exists():
                 remove_parts_gone(out, parts)
             plan = Plan(stages, settings, parts)
-            _tell_changes(plan, tell)
-            result = _Stages(Work(launch, tell), plan).run(model)
+            _tell_changes(plan, progress)
+            result = _Stages(Work(launch, progress), plan).run(model)
             write_json(out / SUMMARY, {"state": state, **result.to_json()})
         if not keep_stages:
             shutil.rmtree(stages, ignore_errors=True)
@@ -144,9 +142,9 @@ class _Stages:
             model: digest of its folder.
         """
         settings = self.plan.settings
-        model = digest(model, settings.precision, settings.threshold, settings.rule)
+        model = digest(model, *settings.of_stage("model"))
         vectors = self.one("model", model)
-        self.work.tell(vectors["evidence"])
+        self.work.progress(vectors["evidence"])
         self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
         read, blocks = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
@@ -159,7 +157,7 @@ class _Stages:
         state = digest(of_all(links), settings.memory)
         components = self.one("components", state)
         self.plan = replace(self.plan, bins=components["bins"])
-        state = digest(state, settings.rule, settings.keep)
+        state = digest(state, *settings.of_stage("group"))
         group = [Task("group", name, state) for name in numbered(self.plan.bins)]
         if not self.work.finished(self.plan, group):
             self.all("route", [task.name for task in links], state)
@@ -223,13 +221,13 @@ class _Stages:
         for part in self.plan.parts:
             offsets.append(offsets[-1] + rows[part.name]["rows"])
             if bad := rows[part.name]["bad"]:
-                self.work.tell(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
+                self.work.progress(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
         if not offsets[-1]:
             raise ValueError("there are no rows to group")
         first = {rows[part.name]["text"]: part.name for part in reversed(self.plan.parts)}
         if len(first) > 1:
             chosen = ", ".join(f"{column!r} ({name})" for column, name in first.items())
-            self.work.tell(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
+            self.work.progress(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
         self.plan = replace(self.plan, offsets=tuple(offsets))
         state = digest(of_all(read), offsets)
         self.all("exact", numbered(self.plan.buckets), state)
@@ -269,11 +267,11 @@ class _Stages:
         if not drop:
             shutil.rmtree(out / DROPPED, ignore_errors=True)
         names = [written(name) for name in self.plan.names]
-        kept, dropped = (
-            {name: (folder / name).stat().st_size for name in names if there}
-            for folder, there in ((out, True), (out / DROPPED, drop))
+        written_parts, dropped = (
+            {name: (folder / name).stat().st_size for name in names if wanted}
+            for folder, wanted in ((out, True), (out / DROPPED, drop))
         )
-        return kept, dropped
+        return written_parts, dropped
 
 
 def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
@@ -284,7 +282,7 @@ def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan
         yield digest(model, of_all(read[first:last]), start - plan.offsets[first], rows)
 
 
-def _tell_changes(plan: Plan, tell: Tell) -> None:
+def _tell_changes(plan: Plan, progress: Progress) -> None:
     """Say which parts are not as they were when an earlier call began."""
     try:
         before = {part.name: part for part in Plan.read(plan.folder).parts}
@@ -298,7 +296,9 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
     ):
         if names:
             some = ", ".join(sorted(names)[:5])
-            tell(f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew")
+            progress(
+                f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew"
+            )
 
 
 def with_shards(plan: Plan) -> Plan:

@@ -100,12 +100,12 @@ def estimate(folder: Path, settings: Settings) -> Estimate:
     is_sparse = bool(sparse.issparse(vectors))
     plan = with_shards(Plan(Path(), settings, parts, (0, rows), rows, is_sparse, vectors.shape[1]))
     stages = tuple(_stages(plan, vectors, size, reading, encoding, encoded))
-    kept = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
-    there = Path(settings.out)
-    while not there.exists():
-        there = there.parent
+    lasting = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
+    place = Path(settings.out)
+    while not place.exists():
+        place = place.parent
     largest = max((stage.disk for stage in stages if stage.name in ("scatter", "join")), default=0)
-    return Estimate(len(parts), rows, plan.cells, stages, kept + largest, shutil.disk_usage(there).free)
+    return Estimate(len(parts), rows, plan.cells, stages, lasting + largest, shutil.disk_usage(place).free)
 
 
 def _tried(model: str, texts: Sequence[str]) -> tuple[Any, float, float]:
@@ -131,8 +131,8 @@ def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: flo
     yield Stage("encode", blocks, held, rows * each, rows * encoding)
     held, gone = LIBRARIES + plan.settings.memory, copies(plan.shards, sparse=plan.sparse) * rows
     if plan.sparse:
-        found = vectors.tocsc()
-        shared = float((np.diff(found.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
+        columns = vectors.tocsc()
+        shared = float((np.diff(columns.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
         yield Stage("scatter", blocks, LIBRARIES + 4 * block, gone * each, rows * 2e-5)
         yield Stage("links", plan.shards, held, rows * 24, shared * rows**2 * PRODUCT)
     elif plan.cells:

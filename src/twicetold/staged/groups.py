@@ -20,9 +20,7 @@ from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links, describe
-from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.bits import Bits
-from twicetold.staged.link_files import LINK, read_links
+from twicetold.staged.arrays import LINK, Arrays, Bits, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
 from twicetold.staged.vectors import lengths_of, vectors_of
@@ -80,8 +78,8 @@ def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
 
 def bins_in(plan: Plan) -> tuple[Ints, Ints]:
     """(K,) texts with links, ascending, and the bin of each."""
-    found = Arrays(plan.file("components", "all", "nodes"))
-    return found.read("node"), found.read("bin")
+    arrays = Arrays(plan.file("components", "all", "nodes"))
+    return arrays.read("node"), arrays.read("bin")
 
 
 def _all(plan: Plan) -> Iterator[NDArray[Any]]:
@@ -145,9 +143,9 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     for name, _ in files_of_links(plan):
         file = Arrays(plan.file("route", name, "links"))
         begin, end = (int(place) for place in file.starts[number : number + 2])
-        for side, found in sides.items():
-            found.append(file.read(side, begin, end))
-    left, right, dot = (np.concatenate(found) for found in sides.values())
+        for side, pieces in sides.items():
+            pieces.append(file.read(side, begin, end))
+    left, right, dot = (np.concatenate(pieces) for pieces in sides.values())
     texts = np.unique(np.concatenate([left, right]))
     one, other = (np.searchsorted(texts, side) for side in (left, right))
     return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
@@ -159,10 +157,10 @@ def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
     table = describe(codes, links)
     several = np.flatnonzero(table.size > 1)
     loose = several[np.lexsort((-table.size[several], links.similarity[table.weakest[several]]))]
-    found = []
+    rows = []
     for group in loose[:SHOWN].tolist():
         weakest = int(table.weakest[group])
-        found.append(
+        rows.append(
             {
                 "first": int(texts[np.flatnonzero(codes == group)[0]]),
                 "size": int(table.size[group]),
@@ -172,7 +170,7 @@ def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
                 "score": float(links.similarity[weakest]),
             }
         )
-    return found
+    return rows
 
 
 def number(plan: Plan, name: str) -> dict[str, Any]:

@@ -135,15 +135,15 @@ class Plan:
         """
         path = folder / name
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            link = found.pop("link")
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            link = content.pop("link")
             return cls(
                 folder=folder,
-                settings=Settings(**found.pop("settings")),
-                parts=tuple(Part(*part) for part in found.pop("parts")),
-                offsets=tuple(found.pop("offsets")),
+                settings=Settings(**content.pop("settings")),
+                parts=tuple(Part(*part) for part in content.pop("parts")),
+                offsets=tuple(content.pop("offsets")),
                 link=None if link is None else Link(**link),
-                **found,
+                **content,
             )
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
@@ -215,12 +215,14 @@ def require_names(parts: Sequence[Part]) -> None:
     Raises:
         ValueError: if two would have one.
     """
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for part in parts:
         name = written(part.name)
-        if name in found:
-            raise ValueError(f"expected parts with different names, {found[name]} and {part.name} would both be {name}")
-        found[name] = part.name
+        if name in sources:
+            raise ValueError(
+                f"expected parts with different names, {sources[name]} and {part.name} would both be {name}"
+            )
+        sources[name] = part.name
 
 
 def written(name: str) -> str:

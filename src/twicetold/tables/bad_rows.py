@@ -44,10 +44,10 @@ class BadRows:
     count: int = 0
     listed: list[str] = field(default_factory=list)
 
-    def add(self, found: Sequence[BadRow]) -> None:
+    def add(self, rows: Sequence[BadRow]) -> None:
         """Note rows, in the order of the file."""
-        self.count += len(found)
-        self.listed += [row.at(self.unit) for row in found[: LISTED - len(self.listed)]]
+        self.count += len(rows)
+        self.listed += [row.at(self.unit) for row in rows[: LISTED - len(self.listed)]]
 
     def __str__(self) -> str:
         more = [f"and {self.count - len(self.listed):,} more"] if self.count > len(self.listed) else []
@@ -71,8 +71,8 @@ def shown(value: str | None) -> str:
 
 def not_utf8(text: str) -> str:
     """What is wrong with a line that was read with `surrogateescape`, or with another line of its record."""
-    found = INVALID.search(text)
-    byte = f"got the byte 0x{ord(found[0]) - 0xDC00:02x}" if found else "which another line of this row is not"
+    invalid = INVALID.search(text)
+    byte = f"got the byte 0x{ord(invalid[0]) - 0xDC00:02x}" if invalid else "which another line of this row is not"
     return f"expected UTF-8, {byte}. {CONVERT}"
 
 

@@ -52,11 +52,11 @@ class Block:
             table = table.append_column(name, pa.array(values))
         return replace(self, table=table, added=(*self.added, *columns))
 
-    def where(self, kept: NDArray[np.bool_]) -> "Block":
+    def where(self, chosen: NDArray[np.bool_]) -> "Block":
         """Those of the rows, by a mask (R,)."""
-        mask = pa.array(kept)
+        mask = pa.array(chosen)
         objects = None if self.objects is None else self.objects.filter(mask)
-        return replace(self, table=self.table.filter(mask), lines=self.lines[kept], objects=objects)
+        return replace(self, table=self.table.filter(mask), lines=self.lines[chosen], objects=objects)
 
 
 def one_piece(column: pa.ChunkedArray) -> pa.Array:

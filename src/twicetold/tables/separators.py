@@ -16,7 +16,7 @@ SPELT = {**SEPARATORS, **{each: each for each in SEPARATORS.values()}, "\\t": "\
 USUAL = {"csv": ",", "tsv": "\t"}
 """Of a format."""
 ROWS = 100  # that are looked at
-SAID = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
+NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
 
 
 def separator_of(asked: str | None) -> str | None:
@@ -32,10 +32,10 @@ def separator_of(asked: str | None) -> str | None:
     return SPELT[asked.lower()]
 
 
-def said_first(lines: Sequence[str]) -> str | None:
+def named_separator(lines: Sequence[str]) -> str | None:
     """The separator that a first line `sep=;` names; None if there is no such line."""
-    found = SAID.fullmatch(lines[0]) if lines else None
-    return None if found is None else found[1]
+    match = NAMED.fullmatch(lines[0]) if lines else None
+    return None if match is None else match[1]
 
 
 def recognised(lines: Sequence[str], usual: str) -> str:

@@ -39,14 +39,14 @@ def format_of(file: str | Path, asked: str | None = None, *, way: str | None = N
         raise ValueError(f"expected one of {', '.join(FORMATS)} as format, got {asked!r}")
     path = Path(file)
     suffix = Path(path.stem).suffix if compression_of(file) else path.suffix
-    found = SUFFIXES.get(suffix.lower(), asked)
-    if found is None:
+    format = SUFFIXES.get(suffix.lower(), asked)
+    if format is None:
         expected = f"expected a file that ends in {', '.join(SUFFIXES)}, and {' or '.join(COMPRESSIONS)} after that"
         raise ValueError(
             f"{name_of(file)}: the format is not known by the suffix; {way or f'{expected} if it is compressed'}; "
             f"got {suffix!r}"
         )
-    return found
+    return format
 
 
 def compression_of(file: str | Path) -> str | None:
@@ -141,10 +141,10 @@ def is_one_file(one: str | Path, other: str | Path) -> bool:
     if str(one) == str(other) == STANDARD:
         return True
     try:
-        found, further = _status(one), _status(other)
+        status, other_status = _status(one), _status(other)
     except (FileNotFoundError, io.UnsupportedOperation):  # the latter: standard output is captured
         return Path(one).resolve() == Path(other).resolve()
-    return os.path.samestat(found, further) and not stat.S_ISCHR(found.st_mode)
+    return os.path.samestat(status, other_status) and not stat.S_ISCHR(status.st_mode)
 
 
 def _status(file: str | Path) -> os.stat_result:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.staged.arrays import Arrays, Pieces, write_arrays
-from twicetold.staged.bits import Bits
+from twicetold.staged.arrays import Arrays, Bits, Pieces, write_arrays
 
 
 def test_arrays_come_back_whole_and_by_slices(tmp_path):

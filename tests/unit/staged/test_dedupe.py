@@ -213,7 +213,7 @@ def test_the_same_command_again_does_nothing(run, many, parts, deduped):
     folder, told = parts(many, 2), []
     first, _ = deduped(run(), folder, threshold=0.6)
     launch, tasks = stopping(-1)
-    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append)
+    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, progress=told.append)
     assert tasks == []
     assert again == first
     assert "nothing is to be done" in told[0]
@@ -225,7 +225,7 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     more = parts(many[600:], 1, "more")
     (more / "part-0.parquet").rename(folder / "part-9.parquet")
     launch, tasks = stopping(-1)
-    _, table = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append, **small)
+    _, table = deduped(run(), folder, threshold=0.6, launch=launch, progress=told.append, **small)
     assert [name for stage, name in tasks if stage == "read"] == ["part-9.parquet"]
     assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
@@ -312,7 +312,7 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     (folder / "b.csv.gz").write_bytes(__import__("gzip").compress(b"text,x\nBank  rate cut,3\n"))
     with pytest.raises(ValueError, match=r"a\.csv: 1 row cannot be used"):
         deduped(run(), folder)
-    _, table = deduped(run(), folder, skip_bad=True, tell=told.append)
+    _, table = deduped(run(), folder, skip_bad=True, progress=told.append)
     assert table["x"].to_pylist() == ["1", "3"]
     assert table["group"].to_pylist() == [0, 0]
     assert any("a.csv: bad rows left out: 1" in line for line in told)
@@ -325,10 +325,10 @@ def test_texts_in_different_columns_are_told(run, tmp_path):
         (folder / f"{name}.csv").write_text(f"{head}\nbank rate cut,drug trial\n")
     told = []
     settings = [Settings(model=f"{run() / layout.MODEL}", out=f"{tmp_path / name}") for name in ("one", "other")]
-    module.dedupe_folder(folder, settings[0], here, tell=told.append)
+    module.dedupe_folder(folder, settings[0], here, progress=told.append)
     assert "warning: the texts of parts are in different columns, 'title' (c.csv), 'text' (a.csv)" in "\n".join(told)
     (folder / "c.csv").unlink()
-    module.dedupe_folder(folder, settings[1], here, tell=told.append)
+    module.dedupe_folder(folder, settings[1], here, progress=told.append)
     assert sum("different columns" in line for line in told) == 1
 
 
@@ -349,7 +349,7 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
     (folder / "a.jsonl").write_text((folder / "a.jsonl").read_text() + '{"text": "film", "group": 1}\n')
     told = []
     with pytest.raises(ValueError, match=r"a\.jsonl: there is a column 'group' already"):
-        deduped(run(), folder, threshold=0.6, tell=told.append)
+        deduped(run(), folder, threshold=0.6, progress=told.append)
     assert not any(line.startswith("encode") for line in told)
 
 
