@@ -14,17 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.commands._options import tell_left_out
-from twicetold.dedupe.results import TextGroups
+from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
-PROBABILITY = "probability_to_representative"
-SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
 Why: TypeAlias = Callable[[list[str], list[str]], list[str]]
-ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
 
 
 @dataclass(frozen=True)

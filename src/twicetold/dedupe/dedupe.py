@@ -24,7 +24,7 @@ from twicetold.dedupe.caution import many_grouped, unknown_texts, warnings_of
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.groups import Grouped, best_rows, borderline, survivors, values_to_keep
+from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.near import NearPairs
@@ -34,7 +34,7 @@ from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.interpretation.word_use import WordUse
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, describe
+from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
@@ -176,7 +176,7 @@ def dedupe(
         TypeError: if this family scores pairs only, or one text is given in place of several.
         ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    values = _values_to_keep(options, len(texts))
+    _require_values(options, len(texts))
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     distinct, least = prepared.distinct, prepared.link.score
@@ -184,19 +184,16 @@ def dedupe(
     candidates, near = prepared.search(lowest, progress)
     progress("grouping")
     links, codes = prepared.grouping(candidates, near, least)(least)
-    if values is None:
-        lengths = [len(text) for text in distinct.texts]
-        rows = distinct.rows[survivors(codes, links, options.keep, lengths, prepared.pairs.vectors)]  # type: ignore[arg-type]
-    else:
-        rows = best_rows(codes[distinct.place], values)
-    grouped = Grouped.of(prepared.pairs, links, codes, distinct.place[rows])
+    grouped = Grouped.of(
+        prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
+    )
     group, table = codes[distinct.place], _table(grouped, distinct.place)
     review = None
     if options.review:
         review = borderline(candidates, least, codes, prepared.constraints, count=options.review)
     return TextGroups(
         group=group,
-        representative=rows[group],
+        representative=grouped.row[distinct.place],
         probability=grouped.probability[distinct.place],
         exact=distinct.exact,
         links=prepared.in_rows(links),
@@ -215,13 +212,10 @@ def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
     return Constraints.of(count, *pairs)
 
 
-def _values_to_keep(options: DedupeOptions, count: int) -> Floats | None:
-    """(n,) values of the column that says which row is kept, if there is one; checked before anything is done."""
-    if not isinstance(options.keep, tuple):
-        return None
-    if len(values := values_to_keep(*options.keep)) != count:
+def _require_values(options: DedupeOptions, count: int) -> None:
+    """Check the column that says which row is kept, if there is one, before anything is done."""
+    if isinstance(options.keep, tuple) and len(values := values_to_keep(*options.keep)) != count:
         raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(values):,}")
-    return values
 
 
 def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:

@@ -6,6 +6,7 @@ warnings (`caution`). A group is represented by a distinct text, by links and ve
 Shape letters: m distinct texts, n rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.options import KEEP_BY, Keep, KeepBy
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.options import KEEP_BY, DedupeOptions, Keep, KeepBy
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
 from twicetold.tables.columns import Column, numbers_of, times_of
@@ -26,46 +28,64 @@ class Grouped:
     Args:
         links: between them.
         codes: (m,) group of each.
-        representative: (m,) text that represents the group of each.
+        row: (m,) that represents the group of each; of a folder, the number of its distinct text.
         probability: (m,) that a text says the same as its representative; 1 of itself.
     """
 
     links: Links
     codes: Ints
-    representative: Ints
+    row: Ints
     probability: Floats
 
     @classmethod
-    def of(cls, pairs: PairScores, links: Links, codes: Ints, survivor: Ints) -> "Grouped":
-        """Groups with the probability of each text.
+    def of(
+        cls,
+        pairs: PairScores,
+        links: Links,
+        codes: Ints,
+        options: DedupeOptions,
+        *,
+        lengths: Callable[[], ArrayLike],
+        distinct: DistinctTexts | None = None,
+    ) -> "Grouped":
+        """Groups with their representatives by the options.
 
         Args:
             pairs: scores of the texts.
             links: between them.
             codes: (m,) group of each.
-            survivor: (groups,) text that represents each group.
+            options: what represents a group.
+            lengths: gives (m,) characters of the texts.
+            distinct: the texts with their rows; None: of a folder.
         """
+        if isinstance(options.keep, tuple):
+            assert distinct is not None
+            rows = best_rows(codes[distinct.place], values_to_keep(*options.keep))
+            survivor = distinct.place[rows]
+        else:
+            survivor = survivors(codes, links, options.keep, lengths, pairs.vectors)
+            rows = survivor if distinct is None else distinct.rows[survivor]
         representative = survivor[codes]
         probability = np.ones(len(codes))
         other = np.flatnonzero(representative != np.arange(len(codes)))
         probability[other] = pairs.probability(pairs.score(other, representative[other]))
-        return cls(links, codes, representative, probability)
+        return cls(links, codes, rows[codes], probability)
 
 
-def survivors(codes: Ints, links: Links, keep: Keep, lengths: ArrayLike, vectors: Vectors | None) -> Ints:
+def survivors(codes: Ints, links: Links, keep: Keep, lengths: Callable[[], ArrayLike], vectors: Vectors | None) -> Ints:
     """(groups,) the distinct text that represents each group; of several as good the first one.
 
     Args:
         codes: (m,) group of each text.
         links: between them.
         keep: what the text has most of.
-        lengths: (m,) of the texts, in characters.
+        lengths: gives (m,) characters of the texts.
         vectors: of the texts; None: links say what is central.
     """
     if keep == "first":
         return np.unique(codes, return_index=True)[1]
     return best_rows(
-        codes, np.asarray(lengths, np.float64) if keep == "longest" else _centrality(codes, links, vectors)
+        codes, np.asarray(lengths(), np.float64) if keep == "longest" else _centrality(codes, links, vectors)
     )
 
 

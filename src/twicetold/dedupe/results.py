@@ -15,6 +15,10 @@ from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 
+PROBABILITY = "probability_to_representative"
+SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
+ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
+"""Columns that a dedupe adds to rows."""
 FLAT = {
     **{name: f"counts.{name}" for name in ("texts", "distinct", "links", "groups", "grouped", "largest")},
     "rule": "threshold.rule",

@@ -27,6 +27,7 @@ from twicetold.staged.model import loaded
 from twicetold.staged.parts import parts_of, require_own
 from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
 from twicetold.staged.texts import hashes_of
+from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.tables.reading import ROWS
 from twicetold.tables.streams import compression_of, format_of
@@ -169,10 +170,8 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
     """Texts of the first part that has some, and the seconds that it takes to read one."""
     for part in parts:
         began = time.process_time()
-        with open_rows(part.file, delimiter=settings.delimiter) as rows:
-            column = choose_text(rows, settings.text)
-            texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
-        if texts:
+        block, column = _first_block(part, settings)
+        if texts := block.texts(column):
             hashes_of(texts)
             return texts[:TRIED], (time.process_time() - began) / len(texts)
     raise ValueError("there are no rows to group")
@@ -181,16 +180,18 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
 def _bytes_of_row(parts: Sequence[Part], settings: Settings) -> float:
     """Mean of the first rows of the first part that has some and is not Parquet."""
     for part in parts:
-        if format_of(part.file) == "parquet":
-            continue
-        with open_rows(part.file, delimiter=settings.delimiter) as rows:
-            column = choose_text(rows, settings.text)
-            block = next(iter(rows.blocks([column], skip_bad=settings.skip_bad)))
-        if len(block):
+        if format_of(part.file) != "parquet" and len(block := _first_block(part, settings)[0]):
             columns = block.table.columns if block.objects is None else [block.objects]
             held = sum(pc.sum(pc.binary_length(each)).as_py() or 0 for each in columns)
             return float(held) / len(block) + len(columns)
     return math.inf
+
+
+def _first_block(part: Part, settings: Settings) -> tuple[Block, str]:
+    """The first rows of a part, and the column with the texts."""
+    with open_rows(part.file, delimiter=settings.delimiter) as rows:
+        column = choose_text(rows, settings.text)
+        return next(iter(rows.blocks([column], skip_bad=settings.skip_bad))), column
 
 
 def _rows(part: Part, of_row: float) -> int:

@@ -8,14 +8,13 @@ Shape letters: K texts with links, L links of a chunk or a bin.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.caution import chains_in, evenly
-from twicetold.dedupe.groups import Grouped, survivors
-from twicetold.dedupe.options import Keep
+from twicetold.dedupe.groups import Grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
@@ -111,14 +110,12 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     decision = Decision(known.least, known.slope, known.intercept)
     pairs = PairsByVectors((vectors, vectors), decision, known.constant, known.calibrated)
     codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
-    keep = cast(Keep, plan.settings.keep)
-    lengths = lengths_of(plan, texts) if keep == "longest" else texts
-    grouped = Grouped.of(pairs, links, codes, survivors(codes, links, keep, lengths, pairs.vectors))
+    grouped = Grouped.of(pairs, links, codes, plan.settings, lengths=lambda: lengths_of(plan, texts))
     first = np.unique(codes, return_index=True)[1]
     content = {
         "node": texts,
         "first": texts[first[codes]],
-        "representative": texts[grouped.representative],
+        "representative": texts[grouped.row],
         "probability": grouped.probability,
     }
     write_arrays(plan.file("group", name, "groups"), content)

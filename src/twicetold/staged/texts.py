@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.dedupe.distinct import folded, require_texts
+from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY
 from twicetold.files import write_file
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import Arrays, Bits, write_arrays
@@ -24,7 +25,6 @@ from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
 GROUP = 1 << 13  # rows of a group of Parquet, which is the least that is read
-ADDED = ("group", "representative", "probability_to_representative", "similarity_to_representative")
 SCHEMA = pa.schema([("text", pa.large_string())])
 
 
@@ -173,7 +173,6 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
     """
     number = plan.names.index(name)
     group, representative, probability = _of_rows(plan, plan.offsets[number], plan.offsets[number + 1])
-    measure = "probability" if plan.known.calibrated else "similarity"
     survives = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
     start, written, columns = 0, 0, marked(plan, "read", name).result["columns"]
     with ExitStack() as stack:
@@ -189,7 +188,7 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
             added = {
                 "group": pa.array(group[rows_of_block]),
                 "representative": pa.array(representative[rows_of_block] + 1),
-                f"{measure}_to_representative": pa.array(probability[rows_of_block]),
+                PROBABILITY if plan.known.calibrated else SIMILARITY: pa.array(probability[rows_of_block]),
             }
             block = _with_all(block, columns).with_columns(added)
             if drop is not None:

@@ -138,7 +138,7 @@ def answers_of(values: Column) -> Ints:
         raise TypeError(f"expected {ANSWERED}; got {column.type}") from error
     spelt = pc.if_else(pc.equal(spelt, "nan"), pa.scalar(None, pa.string()), spelt)
     known = pc.index_in(spelt, pa.array(list(ANSWERS)))
-    _require(spelt, pc.or_(pc.is_null(spelt), pc.is_valid(known)), ANSWERED)
+    require_right(spelt, pc.or_(pc.is_null(spelt), pc.is_valid(known)), ANSWERED)
     answers = pa.array(map(int, ANSWERS.values()), pa.int64()).take(known)
     return np.asarray(pc.fill_null(answers, MISSING).to_numpy(zero_copy_only=False))
 
@@ -158,7 +158,7 @@ def numbers_of(values: Column) -> Floats:
         comma = pc.match_substring_regex(column, DECIMAL_COMMA)
         hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
         hint = "; decimals have a point" if not hint and pc.all(pc.or_(right, comma)).as_py() else hint
-        _require(column, right, f"numbers{hint}")
+        require_right(column, right, f"numbers{hint}")
     elif pa.types.is_temporal(column.type):
         raise TypeError(f"expected numbers, got {column.type}: for dates, give the size with a unit, such as 3d")
     elif not (_is_number(column.type) or pa.types.is_null(column.type)):
@@ -223,7 +223,7 @@ def size_of(size: Size) -> tuple[float, bool]:
 
 def _parsed(column: pa.Array) -> Floats:
     """Times that are spelt as in ISO 8601."""
-    _require(column, pc.match_substring_regex(column, DATE), DATES)
+    require_right(column, pc.match_substring_regex(column, DATE), DATES)
     column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
     zoned = pc.match_substring_regex(column, ZONE)
     nothing = pa.scalar(None, pa.string())
@@ -231,23 +231,30 @@ def _parsed(column: pa.Array) -> Floats:
         with_zone = pc.if_else(zoned, column, nothing).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
         without = pc.if_else(zoned, nothing, column).cast(pa.timestamp("us")).cast(pa.int64())
     except pa.ArrowException as error:  # a 13th month: rows are looked at one by one only here
-        wrong = pa.array([value is not None and not _is_time(value) for value in column.to_pylist()])
-        _require(column, pc.invert(wrong), DATES)
+        kinds = (pa.timestamp("us", "UTC" if zone else None) for zone in zoned.to_pylist())
+        right = [
+            value is None or castable([value], kind) for value, kind in zip(column.to_pylist(), kinds, strict=True)
+        ]
+        require_right(column, pa.array(right), DATES)
         raise AssertionError from error
     return _floats(pc.coalesce(with_zone, without))
 
 
-def _is_time(value: str) -> bool:
-    zone = "UTC" if re.search(ZONE, value) else None
+def castable(values: list[str], kind: pa.DataType) -> bool:
+    """Whether all texts can be read as values of a type."""
     try:
-        pa.array([value]).cast(pa.timestamp("us", zone))
+        pa.array(values).cast(kind)
     except pa.ArrowException:
         return False
     return True
 
 
-def _require(column: pa.Array, right: pa.Array, expected: str) -> None:
-    """Check that values that are there are right."""
+def require_right(column: pa.Array, right: Any, expected: str) -> None:
+    """Check that values that are not missing are right, by a mask (n,).
+
+    Raises:
+        BadValues: if some are not.
+    """
     wrong = np.flatnonzero(pc.fill_null(pc.invert(right), False).to_numpy(zero_copy_only=False))
     if len(wrong):
         raise BadValues(expected, wrong, shown(column[int(wrong[0])].as_py()))

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.tables.bad_rows import shown
 from twicetold.tables.blocks import is_text
-from twicetold.tables.columns import BadValues, Column, column_of
+from twicetold.tables.columns import BadValues, Column, castable, column_of, require_right
 
 ROWS = 1 << 12  # spelt lists that are read at a time
 NUMBERS = "fiu"  # kinds of numbers: floating, whole ones, and whole ones without a sign
@@ -93,7 +92,8 @@ def of_lists(values: Column) -> Floats32:
         raise BadValues(EXPECTED, missing, "no value")
     if is_text(column.type):
         return _spelt(column)
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or _is_fixed(column.type)):
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_kind(column.type) for is_kind in kinds):
         raise TypeError(f"expected {EXPECTED}; got {column.type}")
     if not (pa.types.is_integer(kind := column.type.value_type) or pa.types.is_floating(kind)):
         raise TypeError(f"expected {EXPECTED}; got lists of {kind}")
@@ -103,14 +103,9 @@ def of_lists(values: Column) -> Floats32:
         return np.asarray(flat, np.float32).reshape(-1, width)
 
 
-def _is_fixed(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_fixed_size_list(kind))
-
-
 def _spelt(column: pa.Array) -> Floats32:
     """(n, D) numbers of lists that are spelt as in JSON."""
-    right = pc.match_substring_regex(column, LIST).to_numpy(zero_copy_only=False)
-    _require(column, right)
+    require_right(column, pc.match_substring_regex(column, LIST), EXPECTED)
     commas = pc.count_substring(column, ",")
     width = _width(pc.add(commas, 1))
     matrix = np.empty((len(column), width), np.float32)
@@ -120,24 +115,11 @@ def _spelt(column: pa.Array) -> Floats32:
         try:
             flat = pc.utf8_trim_whitespace(numbers).cast(pa.float32())
         except pa.ArrowException as error:  # rows are looked at one by one only here
-            _require(column, np.array([_is_list(value) for value in column.to_pylist()]))
+            lists = ([number.strip() for number in value.strip("[]").split(",")] for value in column.to_pylist())
+            require_right(column, pa.array([castable(each, pa.float32()) for each in lists]), EXPECTED)
             raise AssertionError from error
         matrix[start : start + len(part)] = flat.to_numpy(zero_copy_only=False).reshape(-1, width)
     return matrix
-
-
-def _is_list(value: str) -> bool:
-    try:
-        pa.array([number.strip() for number in value.strip("[]").split(",")]).cast(pa.float32())
-    except pa.ArrowException:
-        return False
-    return True
-
-
-def _require(column: pa.Array, right: NDArray[np.bool_]) -> None:
-    wrong = np.flatnonzero(~right)
-    if len(wrong):
-        raise BadValues(EXPECTED, wrong, shown(column[int(wrong[0])].as_py()))
 
 
 def _width(lengths: pa.Array) -> int:

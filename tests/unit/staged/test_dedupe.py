@@ -24,6 +24,8 @@ from twicetold.staged import estimate as module_of_costs
 from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
+from twicetold.tables.blocks import Block
+from twicetold.tables.files import write_rows
 from twicetold.trained.threshold_record import CalibrationRecord
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
@@ -96,37 +98,28 @@ def test_the_share_of_links_that_were_found_is_measured(run, many, parts, dedupe
     assert 0.2 < found.recall["low"] < found.recall["recall"] < found.recall["high"] < 1
 
 
-def test_representatives_alone_are_written_if_asked_for(run, many, parts, deduped):
-    found, table = deduped(run(), parts(many, 3), threshold=0.6, drop=True)
-    alone, _ = as_one_file(run(), many, threshold=0.6)
-    assert table["n"].to_pylist() == alone.kept().tolist()
-    assert found.groups == len(alone.kept())
-
-
 def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(run, many, parts, deduped, tmp_path):
     folder, dropped = parts(many, 3), tmp_path / "out" / "_dropped"
     found, table = deduped(run(), folder, threshold=0.6, drop=True)
+    alone, _ = as_one_file(run(), many, threshold=0.6)
+    assert table["n"].to_pylist() == alone.kept().tolist()
+    assert found.groups == len(alone.kept())
     _, whole = deduped(run(), folder, "all", threshold=0.6)
     assert not (tmp_path / "all" / "_dropped").exists()
     again = pa.concat_tables(map(pq.read_table, sorted(dropped.iterdir())))
     assert pa.concat_tables([table, again]).sort_by("n").equals(whole)
-    assert set(again["n"].to_pylist()).isdisjoint(table["n"].to_pylist())
     assert found.dropped_parts == {path.name: path.stat().st_size for path in dropped.iterdir()}
     assert dataset(tmp_path / "out", exclude_invalid_files=True).count_rows() == len(table)
+    lost = dropped / "part-2.parquet"
+    before = lost.read_bytes()
+    lost.unlink()
+    deduped(run(), folder, threshold=0.6, drop=True)
+    assert lost.read_bytes() == before
     (folder / "part-1.parquet").unlink()
     deduped(run(), folder, threshold=0.6, drop=True)
     assert sorted(path.name for path in dropped.iterdir()) == ["part-0.parquet", "part-2.parquet"]
     deduped(run(), folder, threshold=0.6)
     assert not dropped.exists()
-
-
-def test_dropped_rows_that_are_gone_are_written_again(run, many, parts, deduped, tmp_path):
-    folder, lost = parts(many, 2), tmp_path / "out" / "_dropped" / "part-1.parquet"
-    deduped(run(), folder, threshold=0.6, drop=True)
-    before = lost.read_bytes()
-    lost.unlink()
-    deduped(run(), folder, threshold=0.6, drop=True)
-    assert lost.read_bytes() == before
 
 
 def test_doubtful_groups_of_a_folder_are_warned_of_as_of_one_file(run, many, parts, deduped):
@@ -209,14 +202,18 @@ def test_a_process_that_goes_on_with_vectors_computes_them_on_one_thread(run, ma
     assert done.stdout.split() == ["1"], done.stderr
 
 
-def test_the_same_command_again_does_nothing(run, many, parts, deduped):
-    folder, told = parts(many, 2), []
-    first, _ = deduped(run(), folder, threshold=0.6)
+def test_the_summary_is_written_last_and_the_same_command_again_does_nothing(run, many, parts, deduped, tmp_path):
+    folder, lines = parts(many, 2), []
+    first, table = deduped(run(), folder, threshold=0.6)
+    written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
+    assert written["summary"]["groups"] == first.summary.counts.groups
+    assert len(np.unique(table["group"])) == first.groups
+    assert not (tmp_path / "out" / module.STAGES).exists()
     launch, tasks = stopping(-1)
-    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, progress=told.append)
+    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, progress=lines.append)
     assert tasks == []
     assert again == first
-    assert "nothing is to be done" in told[0]
+    assert "nothing is to be done" in lines[0]
 
 
 def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, deduped, small, tmp_path):
@@ -309,7 +306,7 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     folder, told = tmp_path / "csv", []
     folder.mkdir()
     (folder / "a.csv").write_text("text,x\nbank rate cut,1\n,2\n")
-    (folder / "b.csv.gz").write_bytes(__import__("gzip").compress(b"text,x\nBank  rate cut,3\n"))
+    (folder / "b.csv.gz").write_bytes(gzip.compress(b"text,x\nBank  rate cut,3\n"))
     with pytest.raises(ValueError, match=r"a\.csv: 1 row cannot be used"):
         deduped(run(), folder)
     _, table = deduped(run(), folder, skip_bad=True, progress=told.append)
@@ -336,16 +333,11 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
     monkeypatch.setattr("twicetold.tables.reading.BLOCK", 40)
     folder = tmp_path / "lines"
     folder.mkdir()
-    rows = [{"text": "bank rate cut"}, {"text": "drug trial", "b": 1}, {"text": "vote game", "a": "x"}]
+    rows = [{"text": "bank rate cut"}, {"text": "drug trial", "b": "1"}, {"text": "vote game", "a": "x"}]
     (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    deduped(run(), folder, "kept", threshold=0.6, drop=True)
-    table = pq.read_table(tmp_path / "kept" / "a.parquet")
+    _, table = deduped(run(), folder, "kept", threshold=0.6, drop=True)
     assert table.column_names[:2] == ["text", "b"]
-    assert table.select(["text", "b", "a"]).to_pylist() == [
-        {"text": "bank rate cut", "b": None, "a": None},
-        {"text": "drug trial", "b": "1", "a": None},
-        {"text": "vote game", "b": None, "a": "x"},
-    ]
+    assert table.select(["text", "b", "a"]).to_pylist() == [{"b": None, "a": None} | row for row in rows]
     (folder / "a.jsonl").write_text((folder / "a.jsonl").read_text() + '{"text": "film", "group": 1}\n')
     told = []
     with pytest.raises(ValueError, match=r"a\.jsonl: there is a column 'group' already"):
@@ -408,33 +400,32 @@ def test_parts_may_be_links_to_files_of_other_names(run, many, parts, deduped, t
     assert columns(table) == as_one_file(run(), many[:90], threshold=0.6)[1]
 
 
-def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, parts):
+@pytest.fixture
+def cost(run):
+    def _cost(folder):
+        return estimate(folder, Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out"))
+
+    return _cost
+
+
+def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(cost, many, parts):
     folder = parts(many, 2)
     pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
-    assert estimate(folder, settings).rows == len(many)
+    assert cost(folder).rows == len(many)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl.zst"])
-def test_rows_of_text_formats_are_estimated_by_their_size(kind, run, many, tmp_path):
-    folder, rng = tmp_path / "in", np.random.default_rng(0)
-    folder.mkdir()
+def test_rows_of_text_formats_are_estimated_by_their_size(kind, cost, many, tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
     for number in range(2):
         other = ["".join(rng.choice(list("abcdefgh"), 300)) for _ in many]
-        rows = [{"text": text, "other": each} for text, each in zip(many, other, strict=True)]
-        lines = (
-            [json.dumps(row) for row in rows]
-            if "jsonl" in kind
-            else ["text,other", *map(",".join, zip(many, other, strict=True))]
-        )
-        content = "\n".join([*lines, ""]).encode()
-        with pa.output_stream(f"{folder / f'{number}.{kind}'}", compression="detect") as file:
-            file.write(content)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
-    assert estimate(folder, settings).rows == pytest.approx(2 * len(many), rel=0.05)
+        with write_rows(tmp_path / "in" / f"{number}.{kind}") as write:
+            write(Block(pa.table({"text": many, "other": other}), np.arange(len(many))))
+    assert cost(tmp_path / "in").rows == pytest.approx(2 * len(many), rel=0.05)
 
 
-def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, many, parts, monkeypatch):
+def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(cost, many, parts, monkeypatch):
     load = module_of_costs.loaded
 
     def loaded(folder):
@@ -444,12 +435,11 @@ def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, ma
         return load(folder)
 
     monkeypatch.setattr(module_of_costs, "loaded", loaded)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    found = {stage.name: stage for stage in estimate(parts(many, 1), settings).stages}
-    assert found["encode"].cpu < 0.4
+    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
+    assert stages["encode"].cpu < 0.4
 
 
-def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, monkeypatch):
+def test_memory_of_encoding_is_what_the_texts_take_meanwhile(cost, many, parts, monkeypatch):
     search = module_of_costs.search_vectors
 
     def search_vectors(model, texts):
@@ -459,14 +449,12 @@ def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, m
         return search(model, texts if held.any() else [])
 
     monkeypatch.setattr(module_of_costs, "search_vectors", search_vectors)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    found = {stage.name: stage for stage in estimate(parts(many, 1), settings).stages}
-    assert found["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
+    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
+    assert stages["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
 
 
-def test_memory_to_read_a_part_grows_with_its_texts(run, parts, many):
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    short, long = (estimate(parts([text * times for text in many], 1, f"in{times}"), settings) for times in (1, 100))
+def test_memory_to_read_a_part_grows_with_its_texts(cost, parts, many):
+    short, long = (cost(parts([text * times for text in many], 1, f"in{times}")) for times in (1, 100))
     assert long.stages[0].memory > short.stages[0].memory + 3 * sum(map(len, many)) * 99
 
 
@@ -524,11 +512,3 @@ def test_processes_give_the_same(run, many, parts, deduped):
 
     _, table = deduped(run(), parts(many, 3), threshold=0.6, launch=launch)
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
-
-
-def test_the_summary_is_written_last(run, many, parts, deduped, tmp_path):
-    found, table = deduped(run(), parts(many, 2), threshold=0.6)
-    written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
-    assert written["summary"]["groups"] == found.summary.counts.groups
-    assert len(np.unique(table["group"])) == found.groups
-    assert not (tmp_path / "out" / module.STAGES).exists()
