@@ -109,7 +109,7 @@ def write_folder(folder: Path) -> Iterator[Path]:
 
 
 class DiskFullError(OSError):
-    """What should be written does not fit: the one error for what each library says in its own words.
+    """The disk is full: the one error for what each library says in its own words.
 
     Args:
         path: what should be written.
@@ -387,6 +387,6 @@ def _no_lock(lock: Path, status: os.stat_result) -> ValueError:
 
 
 def _is_at(file: IO[str], path: Path) -> bool:
-    """Whether an open file still is the one of this name: a process that held a lock has removed it at its end."""
+    """True if an open file still is the one of this name: a process that held a lock has removed it at its end."""
     state = _state(path)
     return state is not None and state[0] == os.fstat(file.fileno()).st_ino

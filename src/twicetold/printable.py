@@ -1,4 +1,4 @@
-"""What may stand on a terminal and in a log: text from files and other people, and messages that name addresses.
+"""Text that is safe on a terminal and in a log: from files and other people, and messages that name addresses.
 
 Scripts and commands take `print` from here.
 """
@@ -58,7 +58,7 @@ def without_passwords(text: object) -> str:
 
 
 def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
-    """Excerpts of two texts that fit on a line and show the first place where they differ but for case and white space.
+    """Excerpts of two texts that fit on a line and show the first place where they differ, case and white space aside.
 
     Args:
         one: a text.

@@ -111,7 +111,7 @@ class TextFile:
         return pa.array(self.texts, pa.large_string())
 
     def lines(self, rows: NDArray[Any]) -> str:
-        """Where rows are, for a message: the first ones, and how many more there are."""
+        """Places of rows, for a message: the first ones, and the number of others."""
         places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
         more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
         return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(map(str, places))}{more}"

@@ -21,7 +21,7 @@ LEAST = 200_000_000  # bytes that a task needs besides
 
 
 def is_meant(context: typer.Context, arguments: list[str]) -> bool:
-    """Whether a folder is to be deduped.
+    """True if a folder is to be deduped.
 
     Raises:
         typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.

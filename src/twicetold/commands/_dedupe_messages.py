@@ -59,7 +59,7 @@ def as_json(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: R
 
 
 def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
-    """How many rows were dropped, which share of all, and where they are.
+    """Number of dropped rows, their share of all, and their place.
 
     Args:
         dropped: number of them.
@@ -70,7 +70,7 @@ def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any
 
 
 def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
-    """The same as a line."""
+    """Number, share and place of dropped rows, as a line."""
     where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
     return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
 
@@ -151,7 +151,7 @@ def by_threshold(dry_run: "DryRun") -> str:
 
 
 def _agreement(agreement: "GroupAgreement") -> list[str]:
-    """How well links and groups agree with known ones."""
+    """Agreement of links and groups with known ones."""
     lines = [
         f"beside the known groups of {counted(agreement.rows, 'row')}, {counted(agreement.groups, 'group')} of two or "
         f"more with {counted(agreement.pairs, 'pair')} (95 % intervals; the unit is the group):"
@@ -262,7 +262,7 @@ def _weakest(group: Mapping[str, Any]) -> str:
 
 
 def planned(cost: "Estimate", workers: int) -> list[str]:
-    """What a dedupe of a folder would take."""
+    """Cost of a dedupe of a folder, as a table."""
     rows = [("", "tasks", "MB a task", "GB on disk", "CPU hours")]
     for stage in cost.stages:
         numbers = (stage.memory / 10**6, stage.disk / 10**9, stage.cpu / 3600)

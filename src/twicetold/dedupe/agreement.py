@@ -1,4 +1,4 @@
-"""How well links and groups agree with groups that are known for some rows: the measures of `evaluate`, for any file.
+"""Agreement of links and groups with groups that are known for some rows: the measures of `evaluate`, for any file.
 
 Rows whose group is not known take part in no measure. All intervals have the known group as unit.
 
@@ -95,7 +95,7 @@ class KnownGroups:
         return cls(rows, codes)
 
     def scores(self, group: Ints) -> GroupScores:
-        """How well (n,) groups agree."""
+        """Agreement of (n,) groups."""
         return group_scores(group[self.rows], self.codes)
 
     def agreement(self, group: Ints, links: Links, distinct: DistinctTexts, vectors: Vectors | None) -> GroupAgreement:

@@ -1,6 +1,6 @@
 """Groups of texts that say the same.
 
-1. Texts that are equal in their normal form but for white space are one (`distinct`).
+1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
 2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
    threshold on, or where another score counts, those of the nearest texts.
@@ -138,7 +138,7 @@ class Prepared:
         return Links.of(len(self.distinct), near.left, near.right, score), near
 
     def grouping(self, links: Links, near: NearPairs, least: float) -> Callable[[float], tuple[Links, Ints]]:
-        """From a score, `least` or a higher one, to the links from it on and the (m,) group of each distinct text."""
+        """A function from a score, `least` or higher, to the links that reach it and the (m,) groups."""
         groups = self.pairs.groups(links, least, self.options.rule, start=near.start)
 
         def at(score: float) -> tuple[Links, Ints]:

@@ -10,7 +10,7 @@ from twicetold.neighbours.rules import Rule
 GUESSED_FOR = "average"  # the rule that `evaluation.unlabelled` guesses a threshold for
 
 ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "constant", "user"]
-"""What a threshold is the best of: groups by the rule, links, labelled pairs; or it is a guess from the texts, the
+"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is a guess from the texts, the
 constant that stands where they show none, or a user's."""
 
 
@@ -65,7 +65,7 @@ class LinkThreshold:
     assured: bool = False
 
     def sentences(self) -> list[str]:
-        """How precise links are by this evidence, and whether it is about groups by the rule as well."""
+        """Precision of links by this evidence, and a note if it is not about groups by the rule."""
         return [*self._on_precision(), *self._on_guarantee(), *self._on_rule()]
 
     def _on_precision(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What can be chosen of a dedupe: `DedupeOptions` is the only list.
+"""Options of a dedupe: `DedupeOptions` is the only list.
 
 The keywords of `twicetold.Model.dedupe`, the options of the command and the plan of a folder are made of its fields;
 `Choices` repeats them for type checkers, and a test compares both and the table of the guide with the list.
@@ -42,7 +42,7 @@ def _command(
 
 @dataclass(frozen=True)
 class DedupeOptions:
-    """What is a link, and what becomes of links.
+    """Options that say what is a link and how links make groups.
 
     A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the one
     whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a

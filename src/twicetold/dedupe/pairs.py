@@ -44,7 +44,7 @@ class PairsByVectors:
         return least - self.constant
 
     def probability(self, score: Floats) -> Floats:
-        """That pairs with these scores say the same."""
+        """Probability that pairs with these scores say the same."""
         if not self.calibrated:
             return np.clip(score, 0.0, 1.0)
         return sigmoid(self.decision.slope * score + self.decision.intercept)
@@ -66,7 +66,7 @@ class PairsByVectors:
         positions: Ints | None = None,
         start: Merges | None = None,
     ) -> Groups:
-        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
 
         Args:
             links: between them.
@@ -101,7 +101,7 @@ class PairsByModel:
         """None: dot products of search vectors say which pairs are scored, and no more."""
 
     def probability(self, score: Floats) -> Floats:
-        """That pairs with these scores say the same."""
+        """Probability that pairs with these scores say the same."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -121,7 +121,7 @@ class PairsByModel:
         return self.score(near.left, near.right)
 
     def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:
-        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
 
         There are no merges to start with, as dense places are known by dot products.
         """

@@ -166,7 +166,7 @@ class TextGroups:
         representative: (n,) row of the text that stands for the group.
         probability: (n,) that a text says the same as its representative; 1 for itself and its exact duplicates. See
             `LinkThreshold.calibrated`.
-        exact: (n,) row of the first text that is equal in its normal form, but for white space.
+        exact: (n,) row of the first text that is equal in its normal form, except for white space.
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.

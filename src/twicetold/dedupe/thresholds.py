@@ -44,7 +44,7 @@ CONSTANT = (
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What is known of links; without either, the threshold and the calibration are those of labelled pairs.
+    """Evidence about links; without either, the threshold and the calibration are those of labelled pairs.
 
     Args:
         evidence: what thresholds and probabilities rest on, in words.
@@ -58,7 +58,7 @@ class Thresholds:
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
-        """What the folder of a model says.
+        """Read the evidence from the folder of a model.
 
         Raises:
             ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
@@ -80,7 +80,7 @@ class Thresholds:
 
     @property
     def in_words(self) -> str:
-        """What they rest on, as a sentence."""
+        """The evidence as a sentence."""
         return f"{'the threshold rests' if self.guessed else 'threshold and probabilities rest'} on {self.evidence}"
 
     @property
@@ -97,12 +97,12 @@ class Thresholds:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What links guarantee of other files; None if nothing was measured, or by an earlier version."""
+        """Guarantee for links in other files; None if nothing was measured, or by an earlier version."""
         return self.measured.guarantee if self.measured is not None and self.measured.promised else None
 
     @property
     def known(self) -> DedupeThresholds | LabelledLinks | None:
-        """What says which precision a threshold has."""
+        """The evidence that knows which precision a threshold has."""
         return self.labelled if self.measured is None else self.measured
 
     def link(self, pairs: PairScores, options: DedupeOptions, texts: int) -> LinkThreshold:

@@ -93,7 +93,7 @@ class Arrays:
         return ValueError(f"{self.path} is damaged: {what}. Delete it, then run the same command again")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of an array."""
+        """Shape of an array."""
         return tuple(self.head[name]["shape"])
 
     def __len__(self) -> int:
@@ -119,7 +119,7 @@ class Arrays:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Of a file that is sorted by where its rows go: (destinations + 1,) first row of each."""
+        """(destinations + 1,) first row of each destination, in a file that is sorted by these."""
         return self.read("starts")
 
 

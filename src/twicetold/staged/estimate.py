@@ -1,4 +1,4 @@
-"""What a staged dedupe will take: tasks, memory, disk and processor time by stage, before it begins.
+"""Cost of a staged dedupe: tasks, memory, disk and processor time by stage, before it begins.
 
 Rows of Parquet are counted; those of other formats are estimated by the size of a row in the first part that has some,
 and of compressed ones by how far their first bytes unpack.
@@ -65,7 +65,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of all stages.
+    """Cost of all stages.
 
     Args:
         parts: number of them.

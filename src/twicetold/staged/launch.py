@@ -1,4 +1,4 @@
-"""Where tasks run: here, in processes of this machine, or by joblib, submitit (Slurm) or Ray.
+"""Launchers of tasks: here, in processes of this machine, or by joblib, submitit (Slurm) or Ray.
 
 A launcher takes the folder of the stages and tasks that do not depend on each other, does each by `tasks.run`, in any
 order, and yields it when it has ended. Only the folder's path and the tasks travel; all else is in files, so each

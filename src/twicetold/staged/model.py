@@ -41,7 +41,7 @@ def _loaded(folder: str, digest: str) -> LoadedModel:
 
 
 def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
-    """What is known of links, and how pairs are scored.
+    """Evidence about links, and scores of pairs.
 
     Raises:
         TypeError: if the score of a pair is no dot product.
@@ -55,7 +55,7 @@ def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, Pairs
 
 
 def model(plan: Plan, name: str) -> dict[str, Any]:
-    """Whether a model can be used, and what its vectors are.
+    """Check that a model can be used, and describe its vectors.
 
     Returns:
         Whether vectors are sparse, their columns, and what they depend on.

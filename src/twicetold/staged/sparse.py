@@ -33,7 +33,7 @@ WORK = 10_000_000  # products of entries that a block may need (some hundred MB)
 
 
 def terms(plan: Plan, name: str) -> dict[str, Any]:
-    """What takes the place of cells for sparse vectors: ranges of terms, from the rarest on.
+    """Ranges of terms, the rarest first, which replace cells for sparse vectors.
 
     Returns:
         Copies of rows that ranges will get, at most.

@@ -49,7 +49,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "recall_estimate": ("dense", ()),
     "join": ("texts", ("parquet",)),
 }
-"""Of each stage: the module with its function, of the same name, and kinds of files that a task writes."""
+"""By stage: the module with its function, of the same name, and kinds of files that a task writes."""
 
 
 class Task(NamedTuple):
@@ -74,7 +74,7 @@ Launch: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Task]]
 
 @dataclass(frozen=True)
 class Done:
-    """What a mark says.
+    """Content of a mark.
 
     Args:
         digest: of all that the files depend on.
@@ -130,7 +130,7 @@ def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:
-    """What the mark of a task says.
+    """Content of the mark of a task.
 
     Raises:
         OSError: if there is none.
@@ -140,7 +140,7 @@ def marked(plan: Plan, stage: str, name: str) -> Done:
 
 
 def done(plan: Plan, task: Task) -> Done | None:
-    """What the mark of a task says; None if it is to be done."""
+    """Content of the mark of a task; None if the task is to be done."""
     with suppress(OSError, ValueError, TypeError):
         mark = marked(plan, task.stage, task.name)
         if mark.digest != task.digest:
@@ -153,7 +153,7 @@ def done(plan: Plan, task: Task) -> Done | None:
 
 
 def digest(*parts: object) -> str:
-    """Of what a task depends on: numbers, texts, lists of them, digests of other tasks."""
+    """Digest of the inputs of a task: numbers, texts, lists of them, digests of other tasks."""
     text = json.dumps([VERSION, *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -208,7 +208,7 @@ class Work:
         return results
 
     def finished(self, plan: Plan, tasks: Iterable[Task]) -> bool:
-        """Whether nothing is to be done."""
+        """True if nothing is to be done."""
         return all(done(plan, task) for task in tasks)
 
     def _note(self, stage: str, marks: Sequence[Done]) -> None:
@@ -222,7 +222,7 @@ class Work:
 
 
 def _mark(plan: Plan, task: Task) -> Done | None:
-    """What the mark of a task says that has just ended; other machines may see it a moment later."""
+    """Content of the mark of a task that has just ended; other machines may see it a moment later."""
     for pause in PAUSES:
         if (mark := done(plan, task)) is not None:
             return mark

@@ -68,7 +68,7 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def hashes_of(texts: list[str]) -> list[bytes]:
-    """16 bytes for each text, the same for texts that are equal in their normal form but for white space."""
+    """16 bytes for each text, the same for texts that are equal in their normal form except for white space."""
     plain = require_texts(folded(pa.array(texts, pa.large_string())))
     return [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in plain.to_pylist()]
 

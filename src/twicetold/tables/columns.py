@@ -31,14 +31,14 @@ DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
-"""Whether two texts say the same, as a person answers, in small letters."""
+"""Answers of a person to whether two texts say the same, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 
 Column: TypeAlias = Any
 """A list, an array of NumPy, or a column of pandas, polars or pyarrow."""
 Size: TypeAlias = float | str | datetime.timedelta
-"""How far apart values may be: a number, or for dates a `timedelta` or a text such as 90m, 3d and 2w."""
+"""Maximum distance of values: a number, or for dates a `timedelta` or a text such as 90m, 3d and 2w."""
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -197,7 +197,7 @@ def times_of(values: Column) -> Floats:
 
 
 def size_of(size: Size) -> tuple[float, bool]:
-    """How far apart values may be, and whether they are times; then it is in microseconds.
+    """Maximum distance of values, in microseconds if they are times, and whether they are.
 
     Raises:
         TypeError: if it is neither a number nor a text nor a `timedelta`.
@@ -241,7 +241,7 @@ def _parsed(column: pa.Array) -> Floats:
 
 
 def castable(values: list[str], kind: pa.DataType) -> bool:
-    """Whether all texts can be read as values of a type."""
+    """True if all texts can be read as values of a type."""
     try:
         pa.array(values).cast(kind)
     except pa.ArrowException:

@@ -33,7 +33,7 @@ class Records:
     lines: list[int] = field(default_factory=list)
     """(R,) line on which each row begins."""
     several: list[int] = field(default_factory=list)
-    """Those of the lines whose row goes on over further ones."""
+    """The lines whose row goes on over further ones."""
     malformed: list[tuple[int, str]] = field(default_factory=list)
     """Line and reason, in the order of the file."""
 
@@ -81,7 +81,7 @@ def records(lines: Sequence[str], *, delimiter: str, width: int, invalid: Set[in
 
 
 def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence[str]) -> str:
-    """What is wrong with a malformed line, other than its bytes, and what to do about it.
+    """Description of the fault of a malformed line, other than its bytes, and what to do about it.
 
     Args:
         reason: of `Records.malformed`.

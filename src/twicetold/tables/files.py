@@ -68,7 +68,7 @@ class Rows:
 
     @property
     def unit(self) -> str:
-        """What the places of rows count: `line` or, in Parquet, `row`."""
+        """Unit of the places of rows: `line` or, in Parquet, `row`."""
         return "row" if self.format == "parquet" else "line"
 
     def blocks(self, texts: Sequence[str], *, skip_bad: bool = False) -> Iterator[Block]:

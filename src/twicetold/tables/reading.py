@@ -138,7 +138,7 @@ class Delimited:
         return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
-        """How many of the lines hold whole records: the last one may go on after them."""
+        """Number of lines that hold whole records: the last record may go on after them."""
         for line, reason in malformed:
             if reason == "unclosed_quote":
                 reader = self._records(line - 1)
@@ -238,7 +238,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _has_no_json(text: str, row: dict[str, Any]) -> bool:
-    """Whether a line has NaN or Infinity, which Python writes and JSON does not know."""
+    """True if a line has NaN or Infinity, which Python writes and JSON does not know."""
     return ("NaN" in text or "Infinity" in text) and finite(row) != row
 
 

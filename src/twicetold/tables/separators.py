@@ -1,4 +1,4 @@
-"""What separates the fields of a delimited file: by its name, or by its first lines.
+"""Separator of the fields of a delimited file, by its name or by the first lines.
 
 Spreadsheets write semicolons into .csv where decimals have a comma. So the separator of a .csv file is the one that
 splits its header; if several do, the one by which most of the first rows have as many fields as the header. A first
@@ -14,7 +14,7 @@ from itertools import islice
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPELT = {**SEPARATORS, **{each: each for each in SEPARATORS.values()}, "\\t": "\t"}
 USUAL = {"csv": ",", "tsv": "\t"}
-"""Of a format."""
+"""Separator of each format."""
 ROWS = 100  # that are looked at
 NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
 
@@ -62,7 +62,7 @@ def recognised(lines: Sequence[str], usual: str) -> str:
 
 
 def _fits(lines: Sequence[str], separator: str, width: int) -> bool:
-    """Whether most of the first rows have as many fields as the header."""
+    """True if most of the first rows have as many fields as the header."""
     rows = [row for row in islice(_rows(lines, separator), 1, ROWS + 1) if row]
     return 2 * sum(len(row) == width for row in rows) > len(rows) or not rows
 

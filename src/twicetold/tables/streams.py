@@ -50,7 +50,7 @@ def format_of(file: str | Path, asked: str | None = None, *, way: str | None = N
 
 
 def compression_of(file: str | Path) -> str | None:
-    """How a file is compressed, by its suffix."""
+    """Compression of a file, by its suffix."""
     return COMPRESSIONS.get(Path(file).suffix.lower())
 
 
@@ -93,7 +93,7 @@ def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writing(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
-    """Where to write the bytes of a file, which are packed if its suffix says so.
+    """A stream for the bytes of a file, which are packed if its suffix says so.
 
     Args:
         file: its path, or `-` for standard output.
@@ -137,7 +137,7 @@ def _unpacked(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
 
 
 def is_one_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
+    """True if two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
     if str(one) == str(other) == STANDARD:
         return True
     try:
