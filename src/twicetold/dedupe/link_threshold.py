@@ -10,8 +10,8 @@ from twicetold.neighbours.rules import Rule
 GUESSED_FOR = "average"  # the rule that `evaluation.unlabelled` guesses a threshold for
 
 ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "constant", "user"]
-"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is a guess from the texts, the
-constant that stands where they show none, or a user's."""
+"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is a guess from the texts,
+the constant that stands where they show none, or a user's."""
 
 
 @dataclass(frozen=True)

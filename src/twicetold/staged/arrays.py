@@ -158,10 +158,6 @@ class Bits:
     def __len__(self) -> int:
         return int(self.before[-1])
 
-    def has(self, numbers: Ints) -> NDArray[np.bool_]:
-        """(K,) whether each number is in the set."""
-        return np.asarray(self.words[numbers // WORD] & _bit(numbers) != 0)
-
     def ranks(self, numbers: Ints) -> Ints:
         """(K,) how many of the set are below each number."""
         word = numbers // WORD

@@ -52,8 +52,3 @@ def test_a_review_changes_no_group_and_its_scores_are_those_of_the_model(kind, r
     np.testing.assert_allclose(review.score, model.similarity(*sides), atol=1e-5)
     distance = np.abs(review.score - found.summary.threshold.score)
     assert (np.diff(distance) >= 0).all()
-
-
-def test_a_negative_number_of_pairs_is_refused(run):
-    with pytest.raises(ValueError, match="expected a number of pairs to review, got -1"):
-        twicetold.load(run()).dedupe(["bank rate", "bank"], review=-1)

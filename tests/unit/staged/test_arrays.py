@@ -41,4 +41,3 @@ def test_bits_count_and_find_numbers(count, share, seed):
     assert len(bits) == len(there)
     np.testing.assert_array_equal(bits.numbers(np.arange(len(there))), there)
     np.testing.assert_array_equal(bits.ranks(np.arange(count + 1)), np.append(0, np.cumsum(~out)))
-    np.testing.assert_array_equal(bits.has(np.arange(count)), ~out)
