@@ -134,7 +134,7 @@ def compare(
                     done.append(way)
                     with tempfile.TemporaryDirectory() as temporary:
                         place = Path(temporary)
-                        settings = Settings(model, f"{place / 'out'}", threshold=threshold, rule=rule)
+                        settings = Settings(model=model, out=f"{place / 'out'}", threshold=threshold, rule=rule)
                         began = time.monotonic()
                         dedupe_folder(write_parts(place / "in", texts, count), settings, launch)
                         found = of_parts(place / "out")
@@ -158,7 +158,7 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
 
         def dedupe(out: str) -> None:
             # several blocks, shards and bins: as of many texts
-            settings = Settings(model, f"{place / out}", threshold=threshold, memory=1_000_000)
+            settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=1_000_000)
             dedupe_folder(folder, settings, launcher(None, 1))
 
         dedupe("whole")  # the first run imports what the stages need
@@ -199,7 +199,7 @@ def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kill
                 Timer(1.0, _kill_a_child).start()
 
         for out, workers in (("whole", 1), ("out", 2)):
-            settings = Settings(model, f"{place / out}", threshold=threshold)
+            settings = Settings(model=model, out=f"{place / out}", threshold=threshold)
             dedupe_folder(folder, settings, launcher(None, workers), progress=tell if workers > 1 else lambda _: None)
         whole, found = (
             {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
