@@ -26,18 +26,19 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-def _command(
-    help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """The option of the command that a field has.
+def _option(
+    default: Any, help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
+) -> Any:
+    """A field, and the option of the command that it has.
 
     Args:
+        default: of the field.
         help: of the option.
         asked: its type, if it names columns or files in place of the values; None: that of the field.
         metavar: of the option.
         stages: of a folder of parts that depend on it; none: folders do not have it.
     """
-    return {"help": help, "asked": asked, "metavar": metavar, "stages": stages}
+    return field(default=default, metadata={"help": help, "asked": asked, "metavar": metavar, "stages": stages})
 
 
 @dataclass(frozen=True)
@@ -82,57 +83,40 @@ class DedupeOptions:
         'average'
     """
 
-    precision: float | None = field(
-        default=None,
-        metadata=_command("Share of links that are right, if the model has thresholds for it.", stages=("model",)),
+    precision: float | None = _option(
+        None, "Share of links that are right, if the model has thresholds for it.", stages=("model",)
     )
-    threshold: float | None = field(
-        default=None,
-        metadata=_command("Least probability of a link; without a model to dedupe by, similarity.", stages=("model",)),
+    threshold: float | None = _option(
+        None, "Least probability of a link; without a model to dedupe by, similarity.", stages=("model",)
     )
-    rule: Rule = field(default="average", metadata=_command("How links make groups.", stages=("model", "group")))
-    keep: "Keep | tuple[KeepBy, Column]" = field(
-        default="first",
-        metadata=_command(
-            f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
-            "highest:COLUMN, lowest:COLUMN.",
-            asked=str,
-            stages=("group",),
-        ),
+    rule: Rule = _option("average", "How links make groups.", stages=("model", "group"))
+    keep: "Keep | tuple[KeepBy, Column]" = _option(
+        "first",
+        f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+        "highest:COLUMN, lowest:COLUMN.",
+        asked=str,
+        stages=("group",),
     )
-    same: "Sequence[Column]" = field(
-        default=(),
-        metadata=_command(
-            "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
-        ),
+    same: "Sequence[Column]" = _option(
+        (), "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
     )
-    within: "Sequence[tuple[Column, Size]]" = field(
-        default=(),
-        metadata=_command(
-            "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
-            asked=list[str] | None,
-            metavar="COLUMN:SIZE",
-        ),
+    within: "Sequence[tuple[Column, Size]]" = _option(
+        (),
+        "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
+        asked=list[str] | None,
+        metavar="COLUMN:SIZE",
     )
-    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = field(
-        default=None,
-        metadata=_command(
-            "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
-        ),
+    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = _option(
+        None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
-    review: int = field(
-        default=0,
-        metadata=_command(
-            "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
-        ),
+    review: int = _option(
+        0, "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
     )
-    truth: "Column | None" = field(
-        default=None,
-        metadata=_command(
-            "Column with known groups, of some rows or all: say how well these agree.",
-            asked=str | None,
-            metavar="COLUMN",
-        ),
+    truth: "Column | None" = _option(
+        None,
+        "Column with known groups, of some rows or all: say how well these agree.",
+        asked=str | None,
+        metavar="COLUMN",
     )
 
     def __post_init__(self) -> None:
