@@ -180,16 +180,6 @@ def test_an_unquoted_title_that_begins_with_a_quote_is_an_error_that_names_its_l
     assert f"{bad} row{'s' * (bad > 1)} cannot be used" in str(caught.value)
 
 
-def test_pairs_with_an_unquoted_text_that_begins_with_a_quote_are_refused(tmp_path):
-    lines = [
-        "a\tb\tsame",
-        *(f"{'' if n not in (200, 700) else chr(34)}left {n}\tright {n}\t{n % 2}" for n in range(1000)),
-    ]
-    (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match=r"(?s)p.tsv: 2 rows cannot be used.*line 202: .*line 702: "):
-        own_pairs(tmp_path / "p.tsv")
-
-
 def test_quotes_inside_a_text_are_literal_and_a_converted_file_is_read(tmp_path):
     text = titles(100, "\t", {3: 'a 5" screen', 4: 'the "new" one'})
     (tmp_path / "m.tsv").write_text(text)
@@ -198,25 +188,6 @@ def test_quotes_inside_a_text_are_literal_and_a_converted_file_is_read(tmp_path)
     with (tmp_path / "old.tsv").open(newline="") as old, (tmp_path / "new.tsv").open("w", newline="") as new:
         csv.writer(new, delimiter="\t").writerows(line.rstrip("\r\n").split("\t") for line in old)  # as the docs say
     assert own(tmp_path / "new.tsv").texts.to_pylist()[2] == '"Gone" he said'
-
-
-def test_an_unclosed_quote_in_quoras_file_costs_one_row(tmp_path):
-    rows = [[n, 2 * n, 2 * n + 1, f"question {2 * n}", f"question {2 * n + 1}", n % 2] for n in range(19_988)]
-    lines = [quoted(map(str, row), "\t").decode() for row in rows]
-    lines[999] = lines[999].replace("question 1998", '"question 1998')
-    (tmp_path / quora.FILE).write_text("\t".join(quora.COLUMNS) + "\n" + "".join(lines))
-    corpus = quora.read(tmp_path, name="x", val_pairs=100, test_pairs=100)
-    assert corpus.card["malformed_lines"] == {"unclosed_quote": [1001]}
-    assert sum(map(len, corpus.pairs.values())) == 19_987
-
-
-def test_a_row_with_another_number_of_fields_and_invalid_bytes_costs_itself_alone(tmp_path):
-    good = b"".join(b"%d\t%d\t%d\tone %d\tother %d\t%d\n" % (n, 2 * n, 2 * n + 1, n, n, n % 2) for n in range(300))
-    bad = b"1\t2\tZ\xfcrich\n" + b"7\t7\t7\t\xff\xfe\tx\t1\t9\n"
-    (tmp_path / quora.FILE).write_bytes("\t".join(quora.COLUMNS).encode() + b"\n" + bad + good)
-    corpus = quora.read(tmp_path, name="x", val_pairs=10, test_pairs=10)
-    assert sum(corpus.card["malformed"].values()) == 2
-    assert sum(map(len, corpus.pairs.values())) == 300
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -348,23 +319,7 @@ def test_bytes_in_parquet_that_are_no_text_are_named_by_row(tmp_path, value):
         own(tmp_path / "m.parquet")
 
 
-BAD_GRADES = [
-    "1e99",
-    "-1e99",
-    "nan",
-    "inf",
-    "-inf",
-    "Infinity",
-    "1e7",
-    "9" * 400,
-    "0x10",
-    "1_000",
-    "1,5",
-    "٣",
-    "--1",
-    "1e",
-    ".",
-]
+BAD_GRADES = ["9" * 400, *"1e99 -1e99 nan inf -inf Infinity 1e7 0x10 1_000 1,5 ٣ --1 1e .".split()]
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".jsonl"])
