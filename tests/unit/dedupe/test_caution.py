@@ -5,7 +5,10 @@ import pytest
 
 import twicetold
 from twicetold.dedupe.caution import chains_in, codes_alone, many_grouped
+from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.dedupe.thresholds import CONSTANT
+from twicetold.evaluation.decision import Decision
+from twicetold.neighbours.grouping import Links
 
 WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
 
@@ -88,10 +91,6 @@ def test_a_chain_is_told_by_its_ends(rule):
 
 
 def test_a_group_whose_pairs_all_reach_the_threshold_is_no_chain_also_where_some_are_no_links():
-    from twicetold.dedupe.pairs import PairsByVectors
-    from twicetold.evaluation.decision import Decision
-    from twicetold.neighbours.grouping import Links
-
     vectors = np.ones((4, 1))
     pairs = PairsByVectors((vectors, vectors), Decision(0.5, 1.0, 0.0), 0.0, calibrated=False)
     links = Links.of(4, [0, 1, 2], [1, 2, 3], [1.0, 1.0, 1.0])  # a text had more links than are kept

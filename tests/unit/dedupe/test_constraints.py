@@ -1,4 +1,4 @@
-"""What a person constraints of pairs of texts holds in the groups."""
+"""Must-link and cannot-link pairs hold in the groups."""
 
 import numpy as np
 import pandas as pd
@@ -63,8 +63,9 @@ def test_groups_are_those_of_joining_one_link_at_a_time(seed):
     constraints = Constraints.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
     held, found = constraints.apply(links, codes, lambda left, right: np.zeros(len(left)))
     np.testing.assert_array_equal(found, one_by_one(links, constraints, codes))
-    assert (found[constraints.left[constraints.same]] == found[constraints.right[constraints.same]]).all()
-    assert (found[constraints.left[~constraints.same]] != found[constraints.right[~constraints.same]]).all()
+    must, cannot = ([found[side] for side in pairs] for pairs in (constraints.must_link, constraints.cannot_link))
+    assert (must[0] == must[1]).all()
+    assert (cannot[0] != cannot[1]).all()
     pairs = {*zip(held.left.tolist(), held.right.tolist())}
     ends = [tuple(sorted(pair)) for pair in zip(constraints.left.tolist(), constraints.right.tolist())]
     assert all((pair in pairs) == same for pair, same in zip(ends, constraints.same.tolist()))
@@ -72,7 +73,7 @@ def test_groups_are_those_of_joining_one_link_at_a_time(seed):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("family", ["tfidf", "static"])
-def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rule, run, questions):
+def test_constraints_hold_by_every_rule_and_the_other_groups_stay(family, rule, run, questions):
     texts = questions.texts.to_pylist()
     model = twicetold.load(run(family))
     probability = model.dedupe(texts, threshold=0.02).links.probability
@@ -95,7 +96,7 @@ def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rul
     assert (dry.links, dry.groups) == (found.summary.counts.links, found.summary.counts.groups)
 
 
-def test_equal_texts_that_do_not_say_the_same_are_apart(run):
+def test_equal_texts_of_a_cannot_link_pair_are_apart(run):
     texts = ["bank rate", "Bank rate", "bank rate", "drug trial"]
     found = twicetold.load(run()).dedupe(texts, threshold=0.6, pairs=([0], [1], [False]))
     assert found.group[0] != found.group[1]
@@ -103,7 +104,7 @@ def test_equal_texts_that_do_not_say_the_same_are_apart(run):
     assert found.exact.tolist()[:2] == [0, 1]
 
 
-def test_texts_that_say_the_same_bring_their_groups_and_are_links_whatever_their_score(run):
+def test_must_link_texts_bring_their_groups_and_are_links_whatever_their_score(run):
     texts = ["bank rate", "bank rate cut", "drug trial", "drug trial phone"]
     model = twicetold.load(run())
     found = model.dedupe(texts, rule="components", threshold=0.3, pairs=([0], [3], [True]))

@@ -30,7 +30,7 @@ def test_where_one_side_has_few_pairs_the_other_side_fills_up(above, below, expe
     assert ((found.similarity >= 0.6).sum(), (found.similarity < 0.6).sum()) == expected
 
 
-def test_what_was_said_already_is_not_asked_again():
+def test_pairs_of_constraints_are_not_asked_again():
     links = Links.of(4, [0, 1, 2], [1, 2, 3], [0.6, 0.61, 0.62])
     found = borderline(links, 0.6, np.zeros(4, int), Constraints.of(4, [2], [1], [True]), count=3)
     assert found.left.tolist() == [0, 2]
