@@ -184,6 +184,8 @@ class TextGroups:
         GroupsOfTexts(group=array([0]), size=array([2]), ...)
         >>> found.summary  # DedupeSummary
         DedupeSummary(counts=DedupeCounts(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
+        >>> found.summary.threshold  # LinkThreshold
+        LinkThreshold(score=0.6, probability=0.6, rule='average', chosen_for='constant', ...)
     """
 
     group: Ints
