@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe import prepared
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
 from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Mixture, Part, fit_to, mixture, save_fitted_to
@@ -49,7 +48,7 @@ def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
     model, again = twicetold.fit(texts, lexical=True), twicetold.fit(texts, lexical=True)
     again.dedupe(TEXTS)  # other texts: the vectors are not held any longer
     expected = again.dedupe(texts)
-    monkeypatch.setattr(prepared, "search_vectors", None)
+    monkeypatch.setattr("twicetold.dedupe.dedupe.search_vectors", None)
     found = model.dedupe(texts)
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_array_equal(found.links.score, expected.links.score)
