@@ -138,10 +138,6 @@ class DedupeOptions:
         elif self.keep not in KEEP:
             raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}; newest and the like need a column")
 
-    def of_stage(self, stage: str) -> list[Any]:
-        """Values of the options on which a stage of a folder depends."""
-        return [getattr(self, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]
-
 
 class Choices(TypedDict, total=False):
     """The fields of `DedupeOptions` as keywords, for type checkers and editors."""
@@ -160,3 +156,8 @@ class Choices(TypedDict, total=False):
 DEFAULTS = DedupeOptions()
 HELP: dict[str, str] = {each.name: each.metadata["help"] for each in fields(DedupeOptions)}
 OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["stages"])
+
+
+def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
+    """Values of the options on which a stage of a folder depends."""
+    return [getattr(options, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]

@@ -141,21 +141,6 @@ class DedupeSummary:
         guaranteed = self.threshold.guaranteed
         return {**values, "promised": None if guaranteed is None else asdict(guaranteed)}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "DedupeSummary":
-        """From what `to_json` gave."""
-        parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
-        for name, path in FLAT.items():
-            place, _, field = path.rpartition(".")
-            parts[place][field] = content[name]
-        guaranteed = parts["threshold"].pop("guaranteed")
-        threshold = LinkThreshold(
-            **parts["threshold"],
-            guaranteed=None if guaranteed is None else GuaranteedPrecision(**guaranteed),
-            expected=ExpectedPrecision(**parts["threshold.expected"]),
-        )
-        return cls(DedupeCounts(**parts["counts"]), threshold, tuple(parts[""]["warnings"]))
-
 
 @dataclass(frozen=True)
 class TextGroups:
@@ -186,6 +171,10 @@ class TextGroups:
         DedupeSummary(counts=DedupeCounts(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
         >>> found.summary.threshold  # LinkThreshold
         LinkThreshold(score=0.6, probability=0.6, rule='average', chosen_for='constant', ...)
+        >>> found.summary.threshold.sentences()  # what labels say of its precision: there are none
+        []
+        >>> found.summary.to_json()["largest"]
+        2
     """
 
     group: Ints
@@ -200,3 +189,18 @@ class TextGroups:
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
+
+
+def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
+    """A summary from what its `to_json` gave."""
+    parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
+    for name, path in FLAT.items():
+        place, _, field = path.rpartition(".")
+        parts[place][field] = content[name]
+    guaranteed = parts["threshold"].pop("guaranteed")
+    threshold = LinkThreshold(
+        **parts["threshold"],
+        guaranteed=None if guaranteed is None else GuaranteedPrecision(**guaranteed),
+        expected=ExpectedPrecision(**parts["threshold.expected"]),
+    )
+    return DedupeSummary(DedupeCounts(**parts["counts"]), threshold, tuple(parts[""]["warnings"]))

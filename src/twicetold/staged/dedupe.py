@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped, unknown_texts
-from twicetold.dedupe.options import EXACT_UP_TO
-from twicetold.dedupe.results import DedupeSummary
+from twicetold.dedupe.options import EXACT_UP_TO, of_stage
+from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
@@ -122,7 +122,7 @@ def _earlier_result(out: Path, state: str) -> FolderGroups | None:
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
         if content.pop("state") == state:
-            result = FolderGroups(**{**content, "summary": DedupeSummary.from_json(content["summary"])})
+            result = FolderGroups(**{**content, "summary": summary_from_json(content["summary"])})
             dropped = {f"{DROPPED}/{name}": size for name, size in result.dropped_parts.items()}
             if all((out / name).stat().st_size == size for name, size in (result.parts | dropped).items()):
                 return result
@@ -142,7 +142,7 @@ class _Stages:
             model: digest of its folder.
         """
         settings = self.plan.settings
-        model = digest(model, *settings.of_stage("model"))
+        model = digest(model, *of_stage(settings, "model"))
         vectors = self.one("model", model)
         self.work.progress(vectors["evidence"])
         self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
@@ -157,7 +157,7 @@ class _Stages:
         state = digest(of_all(links), settings.memory)
         components = self.one("components", state)
         self.plan = replace(self.plan, bins=components["bins"])
-        state = digest(state, *settings.of_stage("group"))
+        state = digest(state, *of_stage(settings, "group"))
         group = [Task("group", name, state) for name in numbered(self.plan.bins)]
         if not self.work.finished(self.plan, group):
             self.all("route", [task.name for task in links], state)
@@ -165,7 +165,7 @@ class _Stages:
         sizes = self.one("number", digest(state, of_all(read)))  # of rows, which may be more copies of the same texts
         remove(self.plan, "route")
         parts = self._join(digest(state, of_all(read), settings.drop))
-        summary = self._summary(DedupeSummary.from_json(known["summary"]), sizes, encoded, list(grouped.values()))
+        summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, list(grouped.values()))
         loosest, whole = self._shown(list(grouped.values()))
         used = self.work.used
         return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, recall, components, loosest, whole, used)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from twicetold.commands.dedupe import dedupe as command
-from twicetold.dedupe.options import Choices, DedupeOptions
+from twicetold.dedupe.options import Choices, DedupeOptions, of_stage
 from twicetold.staged.plan import Settings
 from twicetold.staged.tasks import STAGES
 
@@ -31,8 +31,8 @@ def test_the_command_has_an_option_for_each_of_the_list():
 
 def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
     first, longest = (Settings(model="m", out="o", keep=keep) for keep in ("first", "longest"))
-    assert first.of_stage("model") == longest.of_stage("model")
-    assert first.of_stage("group") != longest.of_stage("group")
+    assert of_stage(first, "model") == of_stage(longest, "model")
+    assert of_stage(first, "group") != of_stage(longest, "group")
     assert all(set(each.metadata["stages"]) <= set(STAGES) for each in OPTIONS.values())
 
 

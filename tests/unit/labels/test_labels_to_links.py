@@ -242,9 +242,9 @@ def test_the_evidence_is_said(model, tmp_path):
         f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'; labels "
         "of 2025-01-01"
     )
-    assert drawn.evidence == of_links(new.record) == of_pairs(new.record) == words
-    assert not drawn.labelled_pairs
-    assert drawn.covered > 0.9
+    assert drawn.threshold.evidence == of_links(new.record) == of_pairs(new.record) == words
+    assert not drawn.threshold.labelled_pairs
+    assert drawn.counts.covered > 0.9
     card = model_card(read_about(new.folder))
     assert "chosen on 200 labelled pairs of `new.csv` (labels of 2025-01-01)" in card
     assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
