@@ -127,7 +127,7 @@ def by_model(name: str, texts: list[str]) -> tuple[Callable[[], str], dict[str, 
             last[:] = [now, step.split(" ")[0]]
 
         chosen = fit_to(texts, name) if name in FITTED else model
-        found = chosen.dedupe(texts, progress=progress).summary
+        found = chosen.dedupe(texts, progress=progress).summary.counts
         progress("end")
         return f"{found.links:,} links, {found.groups:,} groups, the largest of {found.largest:,}"
 

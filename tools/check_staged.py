@@ -101,7 +101,7 @@ def of_parts(out: Path) -> str:
 def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule: Any) -> tuple[str, int]:
     """The same of all texts at once, and how many groups they make."""
     found = load(model).dedupe(texts, threshold=threshold, rule=rule)
-    return hash_of([found.group, found.representative + 1, found.probability]), found.summary.groups
+    return hash_of([found.group, found.representative + 1, found.probability]), found.summary.counts.groups
 
 
 def compare(
@@ -134,7 +134,7 @@ def compare(
                     done.append(way)
                     with tempfile.TemporaryDirectory() as temporary:
                         place = Path(temporary)
-                        settings = Settings(model, f"{place / 'out'}", threshold=threshold, rule=rule)
+                        settings = Settings(model=model, out=f"{place / 'out'}", threshold=threshold, rule=rule)
                         began = time.monotonic()
                         dedupe_folder(write_parts(place / "in", texts, count), settings, launch)
                         found = of_parts(place / "out")
@@ -158,7 +158,7 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
 
         def dedupe(out: str) -> None:
             # several blocks, shards and bins: as of many texts
-            settings = Settings(model, f"{place / out}", threshold=threshold, memory=1_000_000)
+            settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=1_000_000)
             dedupe_folder(folder, settings, launcher(None, 1))
 
         dedupe("whole")  # the first run imports what the stages need
@@ -199,8 +199,8 @@ def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kill
                 Timer(1.0, _kill_a_child).start()
 
         for out, workers in (("whole", 1), ("out", 2)):
-            settings = Settings(model, f"{place / out}", threshold=threshold)
-            dedupe_folder(folder, settings, launcher(None, workers), tell=tell if workers > 1 else lambda _: None)
+            settings = Settings(model=model, out=f"{place / out}", threshold=threshold)
+            dedupe_folder(folder, settings, launcher(None, workers), progress=tell if workers > 1 else lambda _: None)
         whole, found = (
             {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
         )

@@ -109,19 +109,20 @@ def write_folder(folder: Path) -> Iterator[Path]:
 
 
 class DiskFullError(OSError):
-    """What should be written does not fit: the one error for what each library says in its own words.
+    """The disk is full: the one error for what each library says in its own words.
 
     Args:
         path: what should be written.
-        said: by the library.
+        reason: in the words of the library.
     """
 
-    def __init__(self, path: Path, said: str) -> None:
+    def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"expected room for {path}, the disk (or what one may use of it) is full: {said}. Nothing is half written, "
-            "and what was there before is kept. Make room or choose another place, then run the same command again"
+            f"expected room for {path}, the disk (or what one may use of it) is full: {reason}. Nothing is half "
+            "written, and what was there before is kept. Make room or choose another place, then run the same command "
+            "again"
         )
-        self.path, self.said = path, said
+        self.path, self.reason = path, reason
 
 
 @contextmanager
@@ -131,7 +132,7 @@ def _naming_a_full_disk(path: Path) -> Iterator[None]:
     except DiskFullError as error:
         if not any(part.startswith(TEMPORARY) for part in error.path.parts):
             raise
-        raise DiskFullError(path, error.said) from error
+        raise DiskFullError(path, error.reason) from error
     except Exception as error:  # safetensors and NumPy raise errors of their own, which have no number
         known = isinstance(error, OSError) and error.errno in FULL
         if not known and not FULL_IN_WORDS.search(str(error)):
@@ -204,9 +205,9 @@ def require_regular(folder: Path, *, what: str, json_limit: int = JSON_LIMIT) ->
         ValueError: if an entry, at any depth, is no regular file or folder, a JSON file is larger than that, or there
             are too many entries or levels.
     """
-    count, waiting = 0, [(folder, 1)]
-    while waiting:
-        place, depth = waiting.pop()
+    count, pending = 0, [(folder, 1)]
+    while pending:
+        place, depth = pending.pop()
         with suppress(FileNotFoundError), os.scandir(place) as entries:
             for entry in entries:
                 count += 1
@@ -216,20 +217,20 @@ def require_regular(folder: Path, *, what: str, json_limit: int = JSON_LIMIT) ->
                         f"expected at most {MOST:,} entries and {DEEPEST} levels in {what}, {name} is beyond"
                     )
                 with suppress(FileNotFoundError):
-                    found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(found.st_mode):
-                        waiting.append((place / entry.name, depth + 1))
-                    elif not stat.S_ISREG(found.st_mode):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        pending.append((place / entry.name, depth + 1))
+                    elif not stat.S_ISREG(status.st_mode):
                         raise ValueError(
-                            f"expected regular files and folders alone in {what}, {name} is {_kind(found)}; if it is "
+                            f"expected regular files and folders alone in {what}, {name} is {_kind(status)}; if it is "
                             "yours, `cp -rL` copies it with the files in place of links"
                         )
-                    elif name.suffix == ".json" and found.st_size > json_limit:
-                        raise ValueError(f"expected at most {json_limit:,} bytes in {name}, got {found.st_size:,}")
+                    elif name.suffix == ".json" and status.st_size > json_limit:
+                        raise ValueError(f"expected at most {json_limit:,} bytes in {name}, got {status.st_size:,}")
 
 
-def _kind(found: os.stat_result) -> str:
-    return KINDS.get(stat.S_IFMT(found.st_mode), "something else")
+def _kind(status: os.stat_result) -> str:
+    return KINDS.get(stat.S_IFMT(status.st_mode), "something else")
 
 
 @contextmanager
@@ -263,37 +264,28 @@ def _replaced(folder: Path) -> OSError:
 
 def _state(folder: Path) -> tuple[int, int] | None:
     try:
-        found = folder.stat()
+        status = folder.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 @contextmanager
-def one_at_a_time(lock: Path, *, waiting: str = "") -> Iterator[None]:
+def one_at_a_time(lock: Path, *, message: str = "") -> Iterator[None]:
     """Wait for a lock and hold it while the block runs; the kernel releases it when the process ends.
 
     Args:
         lock: an empty file, made on first use and removed at the end.
-        waiting: printed if another process holds the lock.
+        message: printed if another process holds the lock.
     """
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        with open_lock(lock) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if waiting:
-                    print(waiting, file=sys.stderr, flush=True)
-                    waiting = ""
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_at(file, lock):
-                continue
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
-            return
+
+    def wait(file: IO[str]) -> None:
+        if message:
+            print(message, file=sys.stderr, flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    with _held(lock, wait):
+        yield
 
 
 def make_once(path: Path, make: Callable[[], None]) -> None:
@@ -321,24 +313,35 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
     Raises:
         BlockingIOError: if another process holds the lock.
     """
+
+    def refuse(file: IO[str]) -> None:
+        number = file.read(LONGEST_NUMBER)
+        raise BlockingIOError(
+            f"process {number if number.isdigit() else '(starting)'} does this already: {what}. Wait until it ends or "
+            "end it, then run this command again"
+        ) from None
+
+    with _held(lock, refuse) as file:
+        file.truncate()
+        file.write(f"{os.getpid()}")
+        file.flush()
+        yield
+
+
+@contextmanager
+def _held(lock: Path, busy: Callable[[IO[str]], None]) -> Iterator[IO[str]]:
+    """The file of a lock that this process holds; `busy` waits or raises if another one does."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with open_lock(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                number = file.read(LONGEST_NUMBER)
-                raise BlockingIOError(
-                    f"process {number if number.isdigit() else '(starting)'} does this already: {what}. Wait until it "
-                    "ends or end it, then run this command again"
-                ) from None
+                busy(file)
             if not _is_at(file, lock):
                 continue
-            file.truncate()
-            file.write(f"{os.getpid()}")
-            file.flush()
             try:
-                yield
+                yield file
             finally:
                 lock.unlink(missing_ok=True)
             return
@@ -368,15 +371,15 @@ def open_lock(lock: Path) -> IO[str]:
         with suppress(FileNotFoundError):  # deleted meanwhile
             raise _no_lock(lock, lock.lstat()) from error
         raise
-    found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:  # none, if who held it has removed it meanwhile
+    status = os.fstat(handle)
+    if stat.S_ISREG(status.st_mode) and status.st_nlink <= 1:  # none, if who held it has removed it meanwhile
         return os.fdopen(handle, "r+", encoding="ascii", errors="replace")
     os.close(handle)
-    raise _no_lock(lock, found)
+    raise _no_lock(lock, status)
 
 
-def _no_lock(lock: Path, found: os.stat_result) -> ValueError:
-    kind = "a file with other names besides" if stat.S_ISREG(found.st_mode) else _kind(found)
+def _no_lock(lock: Path, status: os.stat_result) -> ValueError:
+    kind = "a file with other names besides" if stat.S_ISREG(status.st_mode) else _kind(status)
     return ValueError(
         f"expected the lock {lock} to be a file that nothing else uses, got {kind}: delete it, or, if "
         "somebody else made the folder, do not use that"
@@ -384,6 +387,6 @@ def _no_lock(lock: Path, found: os.stat_result) -> ValueError:
 
 
 def _is_at(file: IO[str], path: Path) -> bool:
-    """Whether an open file still is the one of this name: a process that held a lock has removed it at its end."""
-    found = _state(path)
-    return found is not None and found[0] == os.fstat(file.fileno()).st_ino
+    """True if an open file still is the one of this name: a process that held a lock has removed it at its end."""
+    state = _state(path)
+    return state is not None and state[0] == os.fstat(file.fileno()).st_ino

@@ -1,4 +1,4 @@
-"""What may stand on a terminal and in a log: text from files and other people, and messages that name addresses.
+"""Text that is safe on a terminal and in a log: from files and other people, and messages that name addresses.
 
 Scripts and commands take `print` from here.
 """
@@ -46,7 +46,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def json_text(value: object, *, indent: int | None = 2) -> str:
     """JSON with its letters as they are, and escapes for the characters that are not `printable`: no value changes."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def without_passwords(text: object) -> str:
@@ -58,7 +58,7 @@ def without_passwords(text: object) -> str:
 
 
 def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
-    """Excerpts of two texts that fit on a line and show the first place where they differ but for case and white space.
+    """Excerpts of two texts that fit on a line and show the first place where they differ, case and white space aside.
 
     Args:
         one: a text.

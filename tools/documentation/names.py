@@ -22,6 +22,8 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.TextLinks",
     "twicetold.dedupe.results.GroupsOfTexts",
     "twicetold.dedupe.results.DedupeSummary",
+    "twicetold.dedupe.results.DedupeCounts",
+    "twicetold.dedupe.link_threshold.LinkThreshold",
     "twicetold.dedupe.dry_run.DryRun",
     "twicetold.topics.grouping.Topics",
     "twicetold.index.hits.Match",

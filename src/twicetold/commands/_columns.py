@@ -12,9 +12,9 @@ from twicetold.commands._dedupe_file import TextFile
 from twicetold.commands._options import LETTERS
 from twicetold.commands._pairs_file import pairs_of
 from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
-from twicetold.dedupe.representatives import worth_of
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
 from twicetold.use.model import Model, fit
 
@@ -95,7 +95,7 @@ def _kept_by(file: TextFile, asked: str) -> Any:
         return asked
     rule, column = named
     with naming(file, column):
-        worth_of(rule, file.column(column))
+        values_to_keep(rule, file.column(column))
     return rule, file.column(column)
 
 

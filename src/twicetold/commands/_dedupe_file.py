@@ -14,17 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.commands._options import tell_left_out
-from twicetold.dedupe.results import TextGroups
+from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
-PROBABILITY = "probability_to_representative"
-SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
 Why: TypeAlias = Callable[[list[str], list[str]], list[str]]
-ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
 
 
 @dataclass(frozen=True)
@@ -89,9 +86,9 @@ class TextFile:
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter)
-        found._check_ids()
-        return found
+        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter)
+        file_of_texts._check_ids()
+        return file_of_texts
 
     @property
     def columns(self) -> list[str]:
@@ -114,7 +111,7 @@ class TextFile:
         return pa.array(self.texts, pa.large_string())
 
     def lines(self, rows: NDArray[Any]) -> str:
-        """Where rows are, for a message: the first ones, and how many more there are."""
+        """Places of rows, for a message: the first ones, and the number of others."""
         places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
         more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
         return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(map(str, places))}{more}"
@@ -140,12 +137,12 @@ class TextFile:
                 f"{others} Name a column with other ids, or leave --id out: rows then have numbers"
             )
 
-    def with_groups(self, found: TextGroups) -> list[Block]:
+    def with_groups(self, groups: TextGroups) -> list[Block]:
         """The rows with the columns that are added."""
         columns = {
-            "group": pa.array(found.group),
-            "representative": self.names.take(pa.array(found.representative)),
-            PROBABILITY if found.summary.calibrated else SIMILARITY: pa.array(found.probability),
+            "group": pa.array(groups.group),
+            "representative": self.names.take(pa.array(groups.representative)),
+            PROBABILITY if groups.summary.threshold.calibrated else SIMILARITY: pa.array(groups.probability),
         }
         blocks, start = [], 0
         for block in self.blocks:
@@ -157,25 +154,25 @@ class TextFile:
         """The texts of pairs of rows."""
         return [self.texts[row] for row in left.tolist()], [self.texts[row] for row in right.tolist()]
 
-    def links(self, found: TextGroups, why: Why | None = None) -> Iterator[Block]:
+    def links(self, groups: TextGroups, why: Why | None = None) -> Iterator[Block]:
         """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty.
 
         Args:
-            found: with the links.
+            groups: with the links.
             why: from the texts of pairs to why they are links.
         """
-        again = np.flatnonzero(found.exact != np.arange(len(self.texts)))
-        left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)
-        score = np.append(found.links.score, np.full(len(again), np.nan))
-        probability = np.append(found.links.probability, np.ones(len(again)))
+        again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
+        left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
+        score = np.append(groups.links.score, np.full(len(again), np.nan))
+        probability = np.append(groups.links.probability, np.ones(len(again)))
         order = np.lexsort((right, left))
         for start in range(0, max(1, len(order)), PAIRS):
             part = order[start : start + PAIRS]
-            exact = part >= len(found.links)
+            exact = part >= len(groups.links)
             columns = {
                 "score": pa.array(score[part], from_pandas=True),
                 "probability": pa.array(probability[part])
-                if found.summary.calibrated
+                if groups.summary.threshold.calibrated
                 else pa.nulls(len(part), pa.float64()),
                 "exact": pa.array(exact),
             }
@@ -185,15 +182,15 @@ class TextFile:
                 columns["why"] = pa.array(reasons, pa.string())
             yield self.pairs(left[part], right[part], columns)
 
-    def review(self, found: TextGroups) -> Block:
+    def review(self, groups: TextGroups) -> Block:
         """A row a pair that a person should look at, with an empty column for the answer."""
-        review = found.review
+        review = groups.review
         assert review is not None
-        calibrated, count = found.summary.calibrated, len(review)
+        calibrated, count = groups.summary.threshold.calibrated, len(review)
         columns = {
             "score": pa.array(review.score),
             "probability": pa.array(review.probability) if calibrated else pa.nulls(count, pa.float64()),
-            "in_one_group": pa.array(found.group[review.left] == found.group[review.right]),
+            "in_one_group": pa.array(groups.group[review.left] == groups.group[review.right]),
             SAME: pa.nulls(count, pa.string()),
         }
         return self.pairs(review.left, review.right, columns)
@@ -212,18 +209,18 @@ class TextFile:
 
 def write_files(
     read: TextFile,
-    found: TextGroups,
+    groups: TextGroups,
     files: Mapping[str, str | None],
     *,
     drop: bool,
     format: str | None,
     explain: Why | None,
 ) -> NDArray[np.bool_]:
-    """Write what was found.
+    """Write rows with their groups, links and the pairs to review.
 
     Args:
         read: the texts.
-        found: their groups.
+        groups: of the texts.
         files: those of `rows`, `links`, `review` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
@@ -232,27 +229,27 @@ def write_files(
     Returns:
         (n,) whether a row represents its group.
     """
-    kept: NDArray[np.bool_] = found.representative == np.arange(len(read.texts))
+    survives: NDArray[np.bool_] = groups.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
     if (file := files["links"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            for block in read.links(found, explain):
+            for block in read.links(groups, explain):
                 write(block)
     if (file := files["review"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            write(read.review(found))
-    grouped = read.with_groups(found)
-    for what, chosen in (("dropped rows", ~kept), ("rows", kept if drop else np.ones_like(kept))):
+            write(read.review(groups))
+    grouped = read.with_groups(groups)
+    for what, chosen in (("dropped rows", ~survives), ("rows", survives if drop else np.ones_like(survives))):
         if (file := files[what]) is not None:
             with write_rows(file, format=format or read.format, delimiter=read.delimiter) as write:
                 _write_chosen(grouped, chosen, write)
-    return kept
+    return survives
 
 
 def _write_chosen(blocks: Sequence[Block], chosen: NDArray[np.bool_], write: Write) -> None:
     """Write some of the rows of all blocks, by (n,) whether each is written."""
     start = 0
     for block in blocks:
-        here = chosen[start : start + len(block)]
-        write(block if here.all() else block.where(here))
+        part = chosen[start : start + len(block)]
+        write(block if part.all() else block.where(part))
         start += len(block)

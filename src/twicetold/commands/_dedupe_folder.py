@@ -21,7 +21,7 @@ LEAST = 200_000_000  # bytes that a task needs besides
 
 
 def is_meant(context: typer.Context, arguments: list[str]) -> bool:
-    """Whether a folder is to be deduped.
+    """True if a folder is to be deduped.
 
     Raises:
         typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
@@ -53,7 +53,7 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     import sys
     from dataclasses import asdict
 
-    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words, of_folder, planned
+    from twicetold.commands._dedupe_messages import dropped_as_json, dropped_in_words, of_folder, planned
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
@@ -70,20 +70,20 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
         lines = planned(cost, asked.workers)
         print(json_text(asdict(cost)) if given["as_json"] else "\n".join(lines))
         return
-    found = dedupe_folder(
+    result = dedupe_folder(
         Path(folder),
         settings,
         launcher(asked.on, asked.workers, asked.launch),
         keep_stages=asked.keep_stages,
-        tell=lambda line: print(line, file=sys.stderr),
+        progress=lambda line: print(line, file=sys.stderr),
     )
-    rows, place = found.summary["texts"], f"{Path(given['out'], DROPPED)}" if given["drop"] else None
-    dropped = rows - found.groups if given["drop"] else 0
+    rows, place = result.summary.counts.texts, f"{Path(given['out'], DROPPED)}" if given["drop"] else None
+    dropped = rows - result.groups if given["drop"] else 0
     if given["as_json"]:
-        print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
+        print(json_text({**result.to_json(), **dropped_as_json(dropped, rows, place)}))
     else:
-        print("\n".join(of_folder(found)), file=sys.stderr)
-    print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)
+        print("\n".join(of_folder(result)), file=sys.stderr)
+    print(f"{given['out']}: {counted(len(result.parts), 'part')}", file=sys.stderr)
     if given["drop"]:
         print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
@@ -116,7 +116,7 @@ def bytes_of(size: str) -> int:
     Raises:
         typer.BadParameter: if it is no size.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
+    if match is None:
         raise typer.BadParameter(f"--folder memory: expected a size such as 4GB or 500MB, got {size!r}")
-    return int(float(found[1]) * UNITS[found[2]])
+    return int(float(match[1]) * UNITS[match[2]])

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.commands._dedupe_file import SAME, TextFile
+from twicetold.dedupe.constraints import Constraints, Contradiction, MustLinkRefused
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.said import Contradiction, KeptApart, Said
 from twicetold.neighbours.grouping import Ints
 from twicetold.tables.bad_rows import shown
 from twicetold.tables.columns import MISSING, BadValues, answers_of, column_of
@@ -65,13 +65,15 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         if f"{side}_text" in rows.columns:
             _check_texts(column(f"{side}_text").take(pa.array(given)), texts, sides[-1], rows.name, lines[given])
     try:
-        Said.of(len(texts.texts), sides[0], sides[1], same).require_allowed(limits)
-    except KeptApart as error:
+        Constraints.of(len(texts.texts), sides[0], sides[1], same).require_allowed(limits)
+    except MustLinkRefused as error:
         raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
     except Contradiction as error:
-        joining = [int(given[place]) for place in error.joining]
+        joining = [int(given[place]) for place in error.must_link]
         why = f"{at(joining)} join{'s' * (len(joining) == 1)} its rows" if joining else "it is a row and itself"
-        raise ValueError(f"{rows.name}: {at([int(given[error.apart])])} does not say the same, but {why}") from error
+        raise ValueError(
+            f"{rows.name}: {at([int(given[error.cannot_link])])} does not say the same, but {why}"
+        ) from error
     return sides[0], sides[1], same
 
 
@@ -92,14 +94,14 @@ def _answers(values: pa.Array, name: str, at: Callable[[Sequence[int]], str]) ->
         raise ValueError(f"{name}: column {SAME!r}: {error}") from error
 
 
-def _check_texts(found: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
+def _check_texts(given: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
     """Check that texts beside the names of rows are theirs: numbers of rows may be those of another file."""
     theirs = column_of(pa.array(texts.texts, pa.string()).take(pa.array(place)))
-    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (found, theirs)]
+    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (given, theirs)]
     other = np.flatnonzero(pc.fill_null(pc.not_equal(*plain), False).to_numpy(zero_copy_only=False))
     if len(other):
         row = int(other[0])
         raise ValueError(
             f"{name}: line {lines[row]}: the text is not that of the row in {texts.name}: got "
-            f"{shown(found[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
+            f"{shown(given[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
         )

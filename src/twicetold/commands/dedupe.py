@@ -56,7 +56,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     from dataclasses import asdict
 
     with waiting("loading libraries"):
-        from twicetold.commands import _dedupe_told
+        from twicetold.commands import _dedupe_messages
         from twicetold.commands._columns import fitted_to, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
 
@@ -84,7 +84,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
             loaded = fitted_to(read, alone.compare)
     if common.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
-        print(json_text(asdict(tried)) if common.as_json else _dedupe_told.by_threshold(tried))
+        print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return
     found = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else _explain(loaded)
@@ -113,21 +113,21 @@ def _tell_found(
     """Print what was found, and where the rows are."""
     import sys
 
-    from twicetold.commands import _dedupe_told
+    from twicetold.commands import _dedupe_messages
     from twicetold.tables.streams import STANDARD
 
     names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
     dropped = rows - kept if common.drop else 0
-    reasons = None if explain is None else _dedupe_told.reasons(found, read.texts_of, explain)
+    reasons = None if explain is None else _dedupe_messages.reasons(found, read.texts_of, explain)
     if common.as_json:
-        about = _dedupe_told.as_json(found, read.texts, names, reasons)
-        print(json_text({**about, **_dedupe_told.dropped_as_json(dropped, rows, aside)}))
+        about = _dedupe_messages.as_json(found, read.texts, names, reasons)
+        print(json_text({**about, **_dedupe_messages.dropped_as_json(dropped, rows, aside)}))
     else:
-        print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
+        print(_dedupe_messages.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
     if common.out != STANDARD:
         print(f"{common.out}: {counted(rows - dropped, 'row')}", file=sys.stderr)
     if common.drop:
-        print(_dedupe_told.dropped_in_words(dropped, rows, aside), file=sys.stderr)
+        print(_dedupe_messages.dropped_in_words(dropped, rows, aside), file=sys.stderr)
 
 
 def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str, str | None]:

@@ -81,24 +81,24 @@ def pairs(
                 done = shown.tasks[task].completed + count
                 shown.update(task, completed=done, rate=done / (time.monotonic() - start))
 
-            found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
+            scored = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
-    evidence = None if found.no_verdict else of_pairs(loaded.record, found.about)
+    evidence = None if scored.no_verdict else of_pairs(loaded.record, scored.about)
     if as_json:
-        told = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
-        print(json_text({**asdict(found), **told}))
-    rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
-    said = [f"{counted(found.pairs, 'pair')} of {pair[0]} and {pair[1]}"]
-    if found.duplicates is None:
-        said = [f"{said[0]}, with scores alone; {rate}", f"no verdict about {found.about}, as {found.no_verdict}"]
+        further = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
+        print(json_text({**asdict(scored), **further}))
+    rate = f"{seconds:.1f} s, {scored.pairs / seconds:,.0f} pairs a second"
+    lines = [f"{counted(scored.pairs, 'pair')} of {pair[0]} and {pair[1]}"]
+    if scored.duplicates is None:
+        lines = [f"{lines[0]}, with scores alone; {rate}", f"no verdict about {scored.about}, as {scored.no_verdict}"]
     else:
-        share = f" ({found.duplicates / found.pairs:.1%})" if found.pairs else ""
+        share = f" ({scored.duplicates / scored.pairs:.1%})" if scored.pairs else ""
         threshold = loaded.decisions.of(about).usable.threshold
-        said = [
-            f"{said[0]}, {found.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
-            f"{found.about}; {rate}",
+        lines = [
+            f"{lines[0]}, {scored.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
+            f"{scored.about}; {rate}",
             f"threshold and probabilities rest on {evidence}",
         ]
-    said += [f"warning: {warning}" for warning in found.warnings]
-    print("\n".join(said), file=sys.stderr)
+    lines += [f"warning: {warning}" for warning in scored.warnings]
+    print("\n".join(lines), file=sys.stderr)
     tell_left_out(rows.bad)

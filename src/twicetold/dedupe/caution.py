@@ -19,14 +19,11 @@ import pyarrow.compute as pc
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import differing
+from twicetold.trained.drift import BLANK
 
 MANY = 0.5  # share of rows in groups
 LOOKED_AT = 20_000  # links whose texts are compared
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
-NO_THRESHOLD = (
-    "no threshold shows in these texts, so {:g} was taken: look at the groups before rows are dropped, or give a "
-    "threshold that suits them"
-)
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
 _CAPITALS = r" [A-Z]{1,6} "
 
@@ -60,10 +57,10 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    found = [codes_alone(sides[0], sides[1], some.similarity)]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity)]
     if chains is not None:
-        found.append(chained(chains, (texts[chains.left], texts[chains.right])))
-    return tuple(filter(None, found))
+        warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
+    return tuple(filter(None, warnings))
 
 
 def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:
@@ -79,6 +76,21 @@ def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:
     return (
         f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
         "have another one as representative: if the file should have fewer copies, give a higher threshold"
+    )
+
+
+def unknown_texts(count: int, texts: int) -> str | None:
+    """A warning of texts without a term that the model knows; None if they are few.
+
+    Args:
+        count: of these.
+        texts: distinct ones, at least one.
+    """
+    if count <= BLANK * texts:
+        return None
+    return (
+        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
+        "text to it: train a model on texts like these, or take one that reads letters"
     )
 
 

@@ -1,30 +1,158 @@
 """Groups of texts that say the same.
 
-1. Texts that are equal in their normal form but for white space are one (`distinct`).
+1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
 2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
    threshold on, or where another score counts, those of the nearest texts.
 3. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
-   `twicetold.neighbours.grouping`.
+   `twicetold.neighbours.grouping` and from must-link and cannot-link pairs (`constraints`).
+4. Each group has a representative (`groups`), and a person is warned of doubtful groups (`caution`).
+
+`twicetold.staged` does the same for a folder, out of core, with the same functions over arrays of files.
 
 Shape letters: n texts, m distinct texts.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from twicetold.dedupe.caution import many_grouped, warnings_of
-from twicetold.dedupe.grouped import GroupedTexts
+from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.caution import many_grouped, unknown_texts, warnings_of
+from twicetold.dedupe.constraints import Constraints
+from twicetold.dedupe.dense_places import search_pairs
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.near import NearPairs
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions
-from twicetold.dedupe.prepared import Prepared, Tell
-from twicetold.dedupe.representatives import most_worth, representatives, worth_of
-from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks, summary_of_links
-from twicetold.dedupe.review import borderline
-from twicetold.neighbours.grouping import Links, Vectors
+from twicetold.dedupe.near_within import of_rows
+from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
+from twicetold.dedupe.pairs import PairScores, pairs_of
+from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
+from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
+from twicetold.interpretation.word_use import WordUse
+from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
+from twicetold.printable import counted
+from twicetold.tables.texts import texts_of
+from twicetold.trained.drift import Drift, blank
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.scoring import search_vectors
+
+EXTREME = 0.001  # probabilities and similarities nearer to 0 and 1 are not told apart
+BELOW = (1.0, 0.5)  # log-odds of a probability, and of a similarity, that a pair may lack to be almost a link
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Texts that can be searched for links.
+
+    Args:
+        options: what is a link, and what becomes of links.
+        distinct: the texts.
+        vectors: of the m distinct texts, as queries and as documents.
+        pairs: their scores.
+        thresholds: what is known of links.
+        link: the threshold for these options.
+        warnings: drift of the texts from those of the training, and doubts about the threshold.
+        limits: of links between the n texts, if there are any.
+        constraints: must-link and cannot-link pairs of distinct texts, if there are any.
+        truth: groups that are known for some of the n texts, to compare with.
+    """
+
+    options: DedupeOptions
+    distinct: DistinctTexts
+    vectors: Vectors
+    pairs: PairScores
+    thresholds: Thresholds
+    link: LinkThreshold
+    warnings: tuple[str, ...]
+    limits: Limits | None = None
+    constraints: Constraints | None = None
+    truth: KnownGroups | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: LoadedModel,
+        texts: Sequence[str],
+        options: DedupeOptions,
+        *,
+        encoded: Callable[[], Vectors] | None,
+        progress: Progress,
+    ) -> "Prepared":
+        """Arguments and errors: `dedupe`."""
+        texts = texts_of(texts)
+        limits = Limits.of(len(texts), options.same, options.within)
+        constraints = _constraints(len(texts), options)
+        truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
+        if not texts:
+            raise ValueError("there are no texts to group")
+        thresholds = Thresholds.of(model, options)
+        progress(thresholds.in_words)
+        progress("looking for exact duplicates")
+        plain = DistinctTexts.of(texts)
+        _require_vectors(model, plain)
+        distinct = _separated(plain, limits, constraints, progress)
+        if encoded is None:
+            progress(f"encoding {counted(len(plain), 'distinct text')}")
+            vectors = of_rows(search_vectors(model.trained, plain.texts), plain.place[distinct.rows])
+        else:
+            vectors = of_rows(encoded(), distinct.rows)
+        drift = _drift(model, distinct.texts, vectors)
+        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
+        link = thresholds.link(pairs, options, len(distinct))
+        warnings = (*drift, *threshold_warnings(model, link))
+        for warning in warnings:
+            progress(f"warning: {warning}")
+        constraints = None if constraints is None else constraints.of_distinct(distinct.place)
+        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth)
+
+    def threshold_at(self, step: float) -> float:
+        """A threshold as `dedupe` takes it, a probability or a similarity, at so many log-odds from that of a link."""
+        inside = min(max(self.link.probability, EXTREME), 1 - EXTREME)
+        return 1 / (1 + math.exp(-math.log(inside / (1 - inside)) - step))
+
+    def score_of(self, threshold: float) -> float:
+        """The score with a probability or similarity."""
+        return self.thresholds.score_of(threshold, self.pairs.decision)
+
+    def score_to_review(self) -> float:
+        """A score below that of a link, so that pairs that are almost links are found as well."""
+        return min(self.link.score, self.score_of(self.threshold_at(-BELOW[self.thresholds.guessed])))
+
+    def search(self, least: float, progress: Progress) -> tuple[Links, NearPairs]:
+        """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
+        progress(f"searching {counted(len(self.distinct), 'text')}")
+        near = search_pairs(
+            self.vectors,
+            self.pairs.least_dot(least),
+            neighbours=NEIGHBOURS,
+            rule=self.options.rule,
+            limits=None if self.limits is None else self.limits.take(self.distinct.rows),
+        )
+        score = self.pairs.score_near(near, progress)
+        return Links.of(len(self.distinct), near.left, near.right, score), near
+
+    def grouping(self, links: Links, near: NearPairs, least: float) -> Callable[[float], tuple[Links, Ints]]:
+        """A function from a score, `least` or higher, to the links that reach it and the (m,) groups."""
+        groups = self.pairs.groups(links, least, self.options.rule, start=near.start)
+
+        def at(score: float) -> tuple[Links, Ints]:
+            reaching, codes = links.at_least(score), groups(score)
+            if self.constraints is None:
+                return reaching, codes
+            return self.constraints.apply(reaching, codes, self.pairs.score)
+
+        return at
+
+    def in_rows(self, links: Links) -> TextLinks:
+        """Pairs of distinct texts by rows of the texts."""
+        rows, probability = self.distinct.rows, self.pairs.probability(links.similarity)
+        return TextLinks(rows[links.left], rows[links.right], links.similarity, probability)
 
 
 def dedupe(
@@ -33,7 +161,7 @@ def dedupe(
     options: DedupeOptions = DEFAULTS,
     *,
     encoded: Callable[[], Vectors] | None = None,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> TextGroups:
     """Group texts that say the same; nothing is dropped.
 
@@ -48,75 +176,116 @@ def dedupe(
         TypeError: if this family scores pairs only, or one text is given in place of several.
         ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    _require_worth(options, len(texts))
-    tell = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, tell=tell)
-    distinct, pairs, least = prepared.distinct, prepared.pairs, prepared.link.score
-    found, near = prepared.search(prepared.below(least) if options.review else least, tell)
-    tell("grouping")
-    links, codes = prepared.grouping(found, near, least)(least)
-    if isinstance(options.keep, tuple):
-        rows = most_worth(codes[distinct.place], worth_of(*options.keep))
-    else:
-        lengths = [len(text) for text in distinct.texts]
-        rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]
-    grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])
-    warnings = _warnings(grouped, least)
-    for warning in warnings:
-        tell(f"warning: {warning}")
-    agreement = None
-    if prepared.truth is not None:
-        tell("comparing with known groups")
-        agreement = prepared.truth.agreement(grouped.group, links, distinct, pairs.vectors)
+    _require_values(options, len(texts))
+    progress = progress or (lambda _: None)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+    distinct, least = prepared.distinct, prepared.link.score
+    lowest = prepared.score_to_review() if options.review else least
+    candidates, near = prepared.search(lowest, progress)
+    progress("grouping")
+    links, codes = prepared.grouping(candidates, near, least)(least)
+    grouped = Grouped.of(
+        prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
+    )
+    group, table = codes[distinct.place], _table(grouped, distinct.place)
+    review = None
+    if options.review:
+        review = borderline(candidates, least, codes, prepared.constraints, count=options.review)
     return TextGroups(
-        group=grouped.group,
-        representative=grouped.rows_of_representatives(),
-        probability=grouped.probability(),
+        group=group,
+        representative=grouped.row[distinct.place],
+        probability=grouped.probability[distinct.place],
         exact=distinct.exact,
-        links=grouped.in_rows(links),
-        table=grouped.table,
-        summary=_summary(prepared, grouped, near, warnings),
-        review=_review(grouped, found, prepared) if options.review else None,
-        agreement=agreement,
+        links=prepared.in_rows(links),
+        table=table,
+        summary=_summary(prepared, grouped, table, near, progress),
+        review=None if review is None else prepared.in_rows(review),
     )
 
 
-def _require_worth(options: DedupeOptions, count: int) -> None:
+def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
+    """Constraints of n texts, if there are any."""
+    if (pairs := options.pairs) is None:
+        return None
+    if not isinstance(pairs, tuple | list) or len(pairs) != 3:
+        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+    return Constraints.of(count, *pairs)
+
+
+def _require_values(options: DedupeOptions, count: int) -> None:
     """Check the column that says which row is kept, if there is one, before anything is done."""
-    if isinstance(options.keep, tuple) and len(worth := worth_of(*options.keep)) != count:
-        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(worth):,}")
+    if isinstance(options.keep, tuple) and len(values := values_to_keep(*options.keep)) != count:
+        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(values):,}")
 
 
-def _review(grouped: GroupedTexts, found: Links, prepared: Prepared) -> TextLinks:
-    """The pairs nearest to the threshold."""
-    near = borderline(found, prepared.link.score, grouped.codes, prepared.said, count=prepared.options.review)
-    return grouped.in_rows(near)
+def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
+    if not model.trained.read(distinct.texts[:1]).searchable:
+        raise TypeError(
+            f"{model.folder} scores pairs only: it has no vector per text to search with. Give a model that has one, "
+            "such as static or tfidf, and score pairs with this one (predict_proba, or the command pairs)"
+        )
 
 
-def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
-    """What a person should know before rows are dropped."""
-    distinct, rows, table = grouped.distinct, len(grouped.distinct.exact), grouped.table
-    many = many_grouped(int(table.size.sum()), rows, rows - int(grouped.codes.max()) - 1)
-    found = warnings_of(distinct.texts, grouped.links, grouped.codes, grouped.pairs, least=least)
-    return found if many is None else (many, *found)
+def _separated(
+    plain: DistinctTexts, limits: Limits | None, constraints: Constraints | None, progress: Progress
+) -> DistinctTexts:
+    """Distinct texts, with those apart that limits or cannot-link pairs keep apart."""
+    keys = () if limits is None else (limits.block, *limits.values)
+    if limits is not None and limits.alone:
+        are, they = ("is", "it has") if limits.alone == 1 else ("are", "they have")
+        texts = f"{limits.alone:,} of {len(plain.exact):,} texts"
+        progress(f"{texts} {are} linked with none, as {they} no value in a column")
+    if constraints is not None:
+        constraints.require_allowed(limits)
+        keys = (*keys, constraints.key(plain.place))
+    return plain.apart(keys) if keys else plain
 
 
-def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
-    distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
-    probability = float(grouped.pairs.probability(np.array([link.score]))[0])
-    found = summary_of_links(
-        len(distinct.exact), len(distinct), prepared.options.rule, thresholds, link, probability=probability
+def _drift(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> list[str]:
+    """Ways in which m distinct texts are unlike those that the model was trained on."""
+    likeness, use = Drift(model), WordUse(model)
+    likeness.add(texts)
+    use.add(texts)
+    unknown = unknown_texts(blank(vectors[1]), len(texts))
+    return [*likeness.warnings(), *use.warnings(), *([] if unknown is None else [unknown])]
+
+
+def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
+    """The groups of two or more of the n texts, by the distinct text of each."""
+    described = describe(grouped.codes, grouped.links)
+    size = np.bincount(grouped.codes[place])
+    larger = np.flatnonzero(size > 1)
+    return GroupsOfTexts(
+        larger, size[larger], described.size[larger], described.density[larger], described.weakest[larger]
     )
-    return replace(
-        found,
-        links=len(grouped.links),
-        groups=len(sizes),
-        grouped=int(sizes.sum()),
-        largest=int(sizes.max(initial=1)),
+
+
+def _summary(
+    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, near: NearPairs, progress: Progress
+) -> DedupeSummary:
+    """The dedupe in numbers; warnings are told as well."""
+    distinct, links, limits = prepared.distinct, grouped.links, prepared.limits
+    group = grouped.codes[distinct.place]
+    counts = DedupeCounts(
+        texts=len(group),
+        distinct=len(distinct),
+        links=len(links),
+        groups=len(table),
+        grouped=int(table.size.sum()),
+        largest=int(table.size.max(initial=1)),
         unfinished=near.unfinished,
         approximate=near.approximate,
-        warnings=(*prepared.warnings, *warnings),
-        covered=thresholds.covered(grouped.links),
-        alone=0 if prepared.limits is None else prepared.limits.alone,
-        wide=0 if prepared.limits is None else prepared.limits.wide(grouped.group),
+        covered=prepared.thresholds.covered(links),
+        alone=0 if limits is None else limits.alone,
+        wide=0 if limits is None else limits.wide(group),
     )
+    many = many_grouped(counts.grouped, counts.texts, counts.texts - int(grouped.codes.max()) - 1)
+    doubts = warnings_of(distinct.texts, links, grouped.codes, prepared.pairs, least=prepared.link.score)
+    warnings = (*([] if many is None else [many]), *doubts)
+    for warning in warnings:
+        progress(f"warning: {warning}")
+    agreement = None
+    if prepared.truth is not None:
+        progress("comparing with known groups")
+        agreement = prepared.truth.agreement(group, links, distinct, prepared.pairs.vectors)
+    return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings), agreement)

@@ -1,4 +1,4 @@
-"""Texts that are equal in their normal form (`normal_form`) but for white space, each once.
+"""Texts that are equal in their normal form (`normal_form`) except for white space, each once.
 
 Shape letters: n texts, m distinct texts.
 """
@@ -59,7 +59,7 @@ class DistinctTexts:
 
 
 def first_equal(texts: Sequence[str]) -> Ints:
-    """(n,) row of the first text that is equal in its normal form, but for white space.
+    """(n,) row of the first text that is equal in its normal form, except for white space.
 
     Raises:
         ValueError: if a text holds nothing but white space and invisible characters.

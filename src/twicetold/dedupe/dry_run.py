@@ -1,4 +1,4 @@
-"""What a dedupe would find at some ten thresholds, of which one is that of the options.
+"""A dry run: the groups of a dedupe at some ten thresholds, of which one is that of the options.
 
 The pairs are searched for once, from the lowest threshold on, and merged once: at a higher threshold the groups are a
 cut of the same tree (`twicetold.neighbours.grouping`). So a table costs little more than a dedupe at its lowest
@@ -7,14 +7,14 @@ threshold.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from twicetold.dedupe.dedupe import Prepared, Progress
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
-from twicetold.dedupe.prepared import Prepared, Tell
 from twicetold.evaluation.group_metrics import GroupScores
-from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
 
@@ -25,7 +25,7 @@ DIGITS = 2  # of a threshold, or of what it lacks to 1
 
 @dataclass(frozen=True)
 class AtThreshold:
-    """What is found from a threshold on.
+    """Links and groups from a threshold on.
 
     Args:
         threshold: as `dedupe` takes it: a probability, or a similarity of a model without calibration.
@@ -52,15 +52,15 @@ class AtThreshold:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a dedupe would find.
+    """Result of a dry run.
 
     Args:
         texts: n.
         distinct: m.
         rule: how links make groups.
         calibrated: whether thresholds are probabilities; else similarities.
-        evidence: what they rest on, in words.
-        warnings: ways in which the texts are unlike those that the model was trained on.
+        evidence: for thresholds and probabilities, in words.
+        warnings: drift of the texts from those that the model was trained on, and doubts about the threshold.
         unfinished: distinct texts that may have more links at the lowest threshold than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
         at: by threshold, the lowest first.
@@ -90,44 +90,37 @@ def dry_run(
     options: DedupeOptions = DEFAULTS,
     *,
     encoded: Callable[[], Vectors] | None = None,
-    progress: Tell | None = None,
+    progress: Progress | None = None,
 ) -> DryRun:
     """Numbers of links and groups at some ten thresholds around that of the options; arguments and errors: `dedupe`."""
-    tell = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, tell=tell)
-    chosen = prepared.link.score
+    progress = progress or (lambda _: None)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     scores = _scores_around(prepared)
-    found, near = prepared.search(min(scores), tell)
-    tell("grouping")
-    grouping = prepared.grouping(found, near, min(scores))
-    rows = []
-    for score in sorted(scores):
-        links, codes = grouping(score)
-        found_at = _at(prepared, score, len(links), codes, scores[score], chosen=score == chosen)
-        agreement = None if prepared.truth is None else prepared.truth.scores(codes[prepared.distinct.place])
-        rows.append(replace(found_at, agreement=agreement))
+    links, near = prepared.search(min(scores), progress)
+    progress("grouping")
+    grouping = prepared.grouping(links, near, min(scores))
     return DryRun(
         texts=len(prepared.distinct.exact),
         distinct=len(prepared.distinct),
         rule=options.rule,
-        calibrated=not prepared.thresholds.guessed,
-        evidence=prepared.thresholds.evidence,
+        calibrated=prepared.link.calibrated,
+        evidence=prepared.link.evidence,
         warnings=prepared.warnings,
         unfinished=near.unfinished,
         approximate=near.approximate,
-        at=tuple(rows),
+        at=tuple(_at(prepared, scores[score], score, *grouping(score)) for score in sorted(scores)),
     )
 
 
 def _scores_around(prepared: Prepared) -> dict[float, float]:
     """Scores, and each as the threshold that a person gives: the chosen one, and round ones around it."""
-    middle = float(prepared.pairs.probability(np.array([prepared.link.score]))[0])
-    found = {prepared.link.score: middle}
-    for step in SIMILARITIES if prepared.thresholds.guessed else PROBABILITIES:
+    middle = prepared.link.probability
+    scores = {prepared.link.score: middle}
+    for step in PROBABILITIES if prepared.link.calibrated else SIMILARITIES:
         value = rounded(prepared.threshold_at(step))
         if value not in (0, 1) and not math.isclose(value, middle):
-            found[prepared.score_of(value)] = value
-    return found
+            scores[prepared.score_of(value)] = value
+    return scores
 
 
 def rounded(value: float) -> float:
@@ -137,16 +130,18 @@ def rounded(value: float) -> float:
     return short if small == value else round(1 - short, 12)
 
 
-def _at(prepared: Prepared, score: float, links: int, codes: Ints, threshold: float, *, chosen: bool) -> AtThreshold:
-    size = np.bincount(codes[prepared.distinct.place])
+def _at(prepared: Prepared, threshold: float, score: float, links: Links, codes: Ints) -> AtThreshold:
+    group = codes[prepared.distinct.place]
+    size = np.bincount(group)
     several = size[size > 1]
     return AtThreshold(
         threshold=threshold,
         score=score,
-        links=links,
+        links=len(links),
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(size.max()),
         dropped=int(several.sum()) - len(several),
-        chosen=chosen,
+        chosen=score == prepared.link.score,
+        agreement=None if prepared.truth is None else prepared.truth.scores(group),
     )

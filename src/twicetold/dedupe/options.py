@@ -1,4 +1,4 @@
-"""What can be chosen of a dedupe: `DedupeOptions` is the only list.
+"""Options of a dedupe: `DedupeOptions` is the only list.
 
 The keywords of `twicetold.Model.dedupe`, the options of the command and the plan of a folder are made of its fields;
 `Choices` repeats them for type checkers, and a test compares both and the table of the guide with the list.
@@ -26,21 +26,24 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-def _command(help: str, *, asked: Any = None, metavar: str | None = None, of_folders: bool = False) -> dict[str, Any]:
-    """The option of the command that a field has.
+def _option(
+    default: Any, help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
+) -> Any:
+    """A field, and the option of the command that it has.
 
     Args:
+        default: of the field.
         help: of the option.
         asked: its type, if it names columns or files in place of the values; None: that of the field.
         metavar: of the option.
-        of_folders: whether a folder of parts has it, too.
+        stages: of a folder of parts that depend on it; none: folders do not have it.
     """
-    return {"help": help, "asked": asked, "metavar": metavar, "of_folders": of_folders}
+    return field(default=default, metadata={"help": help, "asked": asked, "metavar": metavar, "stages": stages})
 
 
 @dataclass(frozen=True)
 class DedupeOptions:
-    """What is a link, and what becomes of links.
+    """Options that say what is a link and how links make groups.
 
     A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the one
     whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
@@ -63,12 +66,12 @@ class DedupeOptions:
             `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w. By
             the rule `complete` it holds of all texts of a group; else a chain of links may span more.
         pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
-            groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
+            groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
         review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
             a person to look at.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
-            without a value are not known. `TextGroups.agreement` compares links and groups with it; nothing is learnt
-            from it.
+            without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is
+            learnt from it.
 
     Raises:
         TypeError: if a number is none, such as the text "0.5".
@@ -80,57 +83,40 @@ class DedupeOptions:
         'average'
     """
 
-    precision: float | None = field(
-        default=None,
-        metadata=_command("Share of links that are right, if the model has thresholds for it.", of_folders=True),
+    precision: float | None = _option(
+        None, "Share of links that are right, if the model has thresholds for it.", stages=("model",)
     )
-    threshold: float | None = field(
-        default=None,
-        metadata=_command("Least probability of a link; without a model to dedupe by, similarity.", of_folders=True),
+    threshold: float | None = _option(
+        None, "Least probability of a link; without a model to dedupe by, similarity.", stages=("model",)
     )
-    rule: Rule = field(default="average", metadata=_command("How links make groups.", of_folders=True))
-    keep: "Keep | tuple[KeepBy, Column]" = field(
-        default="first",
-        metadata=_command(
-            f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
-            "highest:COLUMN, lowest:COLUMN.",
-            asked=str,
-            of_folders=True,
-        ),
+    rule: Rule = _option("average", "How links make groups.", stages=("model", "group"))
+    keep: "Keep | tuple[KeepBy, Column]" = _option(
+        "first",
+        f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+        "highest:COLUMN, lowest:COLUMN.",
+        asked=str,
+        stages=("group",),
     )
-    same: "Sequence[Column]" = field(
-        default=(),
-        metadata=_command(
-            "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
-        ),
+    same: "Sequence[Column]" = _option(
+        (), "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
     )
-    within: "Sequence[tuple[Column, Size]]" = field(
-        default=(),
-        metadata=_command(
-            "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
-            asked=list[str] | None,
-            metavar="COLUMN:SIZE",
-        ),
+    within: "Sequence[tuple[Column, Size]]" = _option(
+        (),
+        "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
+        asked=list[str] | None,
+        metavar="COLUMN:SIZE",
     )
-    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = field(
-        default=None,
-        metadata=_command(
-            "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
-        ),
+    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = _option(
+        None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
-    review: int = field(
-        default=0,
-        metadata=_command(
-            "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
-        ),
+    review: int = _option(
+        0, "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
     )
-    truth: "Column | None" = field(
-        default=None,
-        metadata=_command(
-            "Column with known groups, of some rows or all: say how well these agree.",
-            asked=str | None,
-            metavar="COLUMN",
-        ),
+    truth: "Column | None" = _option(
+        None,
+        "Column with known groups, of some rows or all: say how well these agree.",
+        asked=str | None,
+        metavar="COLUMN",
     )
 
     def __post_init__(self) -> None:
@@ -169,4 +155,9 @@ class Choices(TypedDict, total=False):
 
 DEFAULTS = DedupeOptions()
 HELP: dict[str, str] = {each.name: each.metadata["help"] for each in fields(DedupeOptions)}
-OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["of_folders"])
+OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["stages"])
+
+
+def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
+    """Values of the options on which a stage of a folder depends."""
+    return [getattr(options, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]

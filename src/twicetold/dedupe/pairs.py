@@ -44,7 +44,7 @@ class PairsByVectors:
         return least - self.constant
 
     def probability(self, score: Floats) -> Floats:
-        """That pairs with these scores say the same."""
+        """Probability that pairs with these scores say the same."""
         if not self.calibrated:
             return np.clip(score, 0.0, 1.0)
         return sigmoid(self.decision.slope * score + self.decision.intercept)
@@ -53,7 +53,7 @@ class PairsByVectors:
         """(C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
-    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
@@ -66,7 +66,7 @@ class PairsByVectors:
         positions: Ints | None = None,
         start: Merges | None = None,
     ) -> Groups:
-        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
 
         Args:
             links: between them.
@@ -101,7 +101,7 @@ class PairsByModel:
         """None: dot products of search vectors say which pairs are scored, and no more."""
 
     def probability(self, score: Floats) -> Floats:
-        """That pairs with these scores say the same."""
+        """Probability that pairs with these scores say the same."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -115,13 +115,13 @@ class PairsByModel:
             scores[part] = read.score(left[part], right[part])
         return scores
 
-    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors."""
-        tell(f"scoring {counted(len(near.left), 'pair')}")
+        progress(f"scoring {counted(len(near.left), 'pair')}")
         return self.score(near.left, near.right)
 
     def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:
-        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
 
         There are no merges to start with, as dense places are known by dot products.
         """
@@ -136,19 +136,6 @@ class PairsByModel:
 
 
 PairScores: TypeAlias = PairsByVectors | PairsByModel
-
-
-def probability_of(pairs: PairScores, representative: Ints) -> Floats:
-    """(m,) that each distinct text says the same as the one that represents it; 1 of itself.
-
-    Args:
-        pairs: scores of the texts.
-        representative: (m,) text that stands for the group of each.
-    """
-    probability = np.ones(len(representative))
-    other = np.flatnonzero(representative != np.arange(len(representative)))
-    probability[other] = pairs.probability(pairs.score(other, representative[other]))
-    return probability
 
 
 def pairs_of(

@@ -1,17 +1,46 @@
-"""What a dedupe finds.
+"""Results of a dedupe: groups, links and their summary.
 
 Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from twicetold.dedupe.agreement import GroupAgreement
-from twicetold.dedupe.thresholds import ChosenFor, LinkThreshold, Thresholds
+from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.neighbours.rules import Rule
+
+PROBABILITY = "probability_to_representative"
+SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
+ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
+"""Columns that a dedupe adds to rows."""
+FLAT = {
+    **{name: f"counts.{name}" for name in ("texts", "distinct", "links", "groups", "grouped", "largest")},
+    "rule": "threshold.rule",
+    "threshold": "threshold.score",
+    "probability": "threshold.probability",
+    "unfinished": "counts.unfinished",
+    "approximate": "counts.approximate",
+    **{name: f"threshold.{name}" for name in ("evidence", "calibrated", "labelled_pairs")},
+    "warnings": "warnings",
+    "covered": "counts.covered",
+    "precision": "threshold.precision",
+    "expected_precision": "threshold.expected.value",
+    "lower_bound": "threshold.lower_bound",
+    "promised": "threshold.guaranteed",
+    "assured": "threshold.assured",
+    "alone": "counts.alone",
+    "wide": "counts.wide",
+    "expected_low": "threshold.expected.low",
+    "expected_high": "threshold.expected.high",
+    "chosen_for": "threshold.chosen_for",
+}
+"""Names in the JSON of a summary, which is flat, and the attributes that have their values."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +51,7 @@ class TextLinks:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
         score: (L,) of the model.
-        probability: (L,) that both say the same; see `DedupeSummary.calibrated`.
+        probability: (L,) that both say the same; see `LinkThreshold.calibrated`.
     """
 
     left: Ints
@@ -58,8 +87,8 @@ class GroupsOfTexts:
 
 
 @dataclass(frozen=True)
-class DedupeSummary:
-    """What was done, in numbers.
+class DedupeCounts:
+    """Numbers of texts, links and groups.
 
     Args:
         texts: n.
@@ -68,60 +97,49 @@ class DedupeSummary:
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
-        rule: how links make groups.
-        threshold: score from which a pair is a link.
-        probability: the same as a probability.
         unfinished: distinct texts that may have more links than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
-        evidence: what the threshold and the probabilities rest on, in words.
-        calibrated: whether probabilities are; of a model that nobody calibrated, similarities stand in their place.
-        labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
-            pairs of a file.
-        warnings: what a person should know before rows are dropped: ways in which the texts are unlike those that the
-            model was trained on, that they show no threshold, and what `twicetold.dedupe.caution` finds in the groups.
-        covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
-            are among as many nearest ones of a text; the labels say nothing about the others. Else None.
-        precision: of links at the threshold, on this evidence; None if not measured.
-        expected_precision: the same, carried over to this number of texts, see `evaluation.guarantee.carried_over`. By
-            labels it is corrected for the choice of the threshold on them, and known without a precision, too.
-        expected_low: lower end of its 95 % interval; None if it is not by labels.
-        expected_high: upper end.
-        lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
-        promised: what is expected of the links in a file of so many texts, by pair and by text, and what nine of ten
-            such files keep at least; None if it is not known.
-        assured: whether the precision that was asked for is kept by nine of ten files, not only where it was measured;
-            by labels, whether the whole interval reaches it.
+        covered: where threshold and probabilities come from pairs that were drawn from the nearest ones of a file, the
+            share of links that are among as many nearest ones of a text; the labels say nothing about the others.
         alone: texts that are linked with none, because they have no value in a column of `same` or `within`.
         wide: groups that span more than a window of `within`.
-        chosen_for: what the threshold is the best of.
     """
 
     texts: int
     distinct: int
-    links: int
-    groups: int
-    grouped: int
-    largest: int
-    rule: Rule
-    threshold: float
-    probability: float
-    unfinished: int
-    approximate: bool
-    evidence: str = ""
-    calibrated: bool = True
-    labelled_pairs: bool = True
-    warnings: tuple[str, ...] = ()
+    links: int = 0
+    groups: int = 0
+    grouped: int = 0
+    largest: int = 1
+    unfinished: int = 0
+    approximate: bool = False
     covered: float | None = None
-    precision: float | None = None
-    expected_precision: float | None = None
-    lower_bound: bool = False
-    promised: GuaranteedPrecision | None = None
-    assured: bool = False
     alone: int = 0
     wide: int = 0
-    expected_low: float | None = None
-    expected_high: float | None = None
-    chosen_for: ChosenFor = "pairs"
+
+
+@dataclass(frozen=True)
+class DedupeSummary:
+    """A dedupe in numbers.
+
+    Args:
+        counts: of texts, links and groups.
+        threshold: of links, with what is known of it.
+        warnings: what a person should know before rows are dropped: drift from the texts that the model was trained
+            on, that the texts show no threshold, and what `twicetold.dedupe.caution` finds in the groups.
+        agreement: with groups that are known, if some are.
+    """
+
+    counts: DedupeCounts
+    threshold: LinkThreshold
+    warnings: tuple[str, ...] = ()
+    agreement: GroupAgreement | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers by their names in JSON (`FLAT`), without the agreement."""
+        values = {name: attrgetter(path)(self) for name, path in FLAT.items()}
+        guaranteed = self.threshold.guaranteed
+        return {**values, "promised": None if guaranteed is None else asdict(guaranteed)}
 
 
 @dataclass(frozen=True)
@@ -132,13 +150,12 @@ class TextGroups:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
         representative: (n,) row of the text that stands for the group.
         probability: (n,) that a text says the same as its representative; 1 for itself and its exact duplicates. See
-            `DedupeSummary.calibrated`.
-        exact: (n,) row of the first text that is equal in its normal form, but for white space.
+            `LinkThreshold.calibrated`.
+        exact: (n,) row of the first text that is equal in its normal form, except for white space.
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
         review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
-        agreement: with groups that are known, if some are.
 
     Examples:
         >>> import twicetold
@@ -151,7 +168,13 @@ class TextGroups:
         >>> found.table  # GroupsOfTexts
         GroupsOfTexts(group=array([0]), size=array([2]), ...)
         >>> found.summary  # DedupeSummary
-        DedupeSummary(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
+        DedupeSummary(counts=DedupeCounts(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
+        >>> found.summary.threshold  # LinkThreshold
+        LinkThreshold(score=0.6, probability=0.6, rule='average', chosen_for='constant', ...)
+        >>> found.summary.threshold.sentences()  # what labels say of its precision: there are none
+        []
+        >>> found.summary.to_json()["largest"]
+        2
     """
 
     group: Ints
@@ -162,47 +185,22 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     review: TextLinks | None = None
-    agreement: GroupAgreement | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
 
 
-def summary_of_links(
-    texts: int, distinct: int, rule: Rule, thresholds: Thresholds, link: LinkThreshold, *, probability: float
-) -> DedupeSummary:
-    """What is known before groups are: the threshold among so many texts, and what it rests on.
-
-    Args:
-        texts: n.
-        distinct: m.
-        rule: how links make groups.
-        thresholds: what is known of links.
-        link: the threshold.
-        probability: of a pair at the threshold.
-    """
-    return DedupeSummary(
-        texts=texts,
-        distinct=distinct,
-        links=0,
-        groups=0,
-        grouped=0,
-        largest=1,
-        rule=rule,
-        threshold=link.score,
-        chosen_for=link.chosen_for,
-        probability=probability,
-        unfinished=0,
-        approximate=False,
-        evidence=thresholds.evidence,
-        calibrated=not thresholds.guessed,
-        labelled_pairs=thresholds.known is None and not thresholds.guessed,
-        precision=link.precision,
-        expected_precision=thresholds.expected_precision(link, distinct),
-        expected_low=None if link.expected is None else link.expected.low,
-        expected_high=None if link.expected is None else link.expected.high,
-        lower_bound=thresholds.is_lower_bound(link),
-        promised=link.guaranteed,
-        assured=link.assured,
+def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
+    """A summary from what its `to_json` gave."""
+    parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
+    for name, path in FLAT.items():
+        place, _, field = path.rpartition(".")
+        parts[place][field] = content[name]
+    guaranteed = parts["threshold"].pop("guaranteed")
+    threshold = LinkThreshold(
+        **parts["threshold"],
+        guaranteed=None if guaranteed is None else GuaranteedPrecision(**guaranteed),
+        expected=ExpectedPrecision(**parts["threshold.expected"]),
     )
+    return DedupeSummary(DedupeCounts(**parts["counts"]), threshold, tuple(parts[""]["warnings"]))

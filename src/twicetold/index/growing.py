@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
+from twicetold.dedupe.constraints import Constraints, Contradiction
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.said import Contradiction, Said
-from twicetold.dedupe.told import known_of_links
 from twicetold.index.folder import IdPair, IndexManifest
 from twicetold.index.groups import NO_GROUP, GroupChanges
 from twicetold.index.hits import Hits
@@ -96,14 +95,15 @@ def built(
         manifest = replace(manifest, pairs=known)
     if grouped_by is not None:
         if pairs is not None:
-            said = decided.said
-            grouped_by = replace(grouped_by, pairs=(said.left, said.right, said.same))
+            constraints = decided.constraints
+            grouped_by = replace(grouped_by, pairs=(constraints.left, constraints.right, constraints.same))
         found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
         codes = found.group
+        threshold = found.summary.threshold
         manifest = replace(
             manifest,
-            decision=replace(manifest.decision, threshold=float(found.summary.threshold)),
-            evidence=[f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)],
+            decision=replace(manifest.decision, threshold=float(threshold.score)),
+            evidence=[f"the threshold rests on {threshold.evidence}", *threshold.sentences()],
         )
     if not len(texts):
         return IndexState(manifest)
@@ -179,21 +179,21 @@ def decided_on(
     place = dict(zip(ids, places(ids).tolist(), strict=True))
     if unknown := [name for name in ids if place[name] < 0]:
         raise ValueError(f"pairs: the index has no text with the id {some(unknown)}")
-    given = Said.of(count, [place[name] for name in left], [place[name] for name in right], answers)
+    given = Constraints.of(count, [place[name] for name in left], [place[name] for name in right], answers)
     every = {_key(*pair): pair for pair in zip(left, right, given.same.tolist(), strict=True)}
     before = {_key(*pair): pair[2] for pair in known}
     now = [*every.values(), *(pair for pair in known if _key(*pair) not in every)]
     try:
         one, other = ([place[pair[side]] for pair in now] for side in (0, 1))
-        said = Said.of(count, one, other, [pair[2] for pair in now])
+        constraints = Constraints.of(count, one, other, [pair[2] for pair in now])
     except Contradiction as error:
-        joined = ", ".join(f"{now[each][0]!r} and {now[each][1]!r}" for each in error.joining)
-        texts = f"{now[error.apart][0]!r} and {now[error.apart][1]!r}"
+        joined = ", ".join(f"{now[each][0]!r} and {now[each][1]!r}" for each in error.must_link)
+        texts = f"{now[error.cannot_link][0]!r} and {now[error.cannot_link][1]!r}"
         raise ValueError(
             f"pairs: {texts} do not say the same, but pairs join them, given now or before: {joined}"
         ) from error
     fresh = [before.get(_key(*pair)) != pair[2] for pair in now]
-    return Decided(said, np.array(fresh, bool)), now
+    return Decided(constraints, np.array(fresh, bool)), now
 
 
 def _key(left: str, right: str, _: bool) -> tuple[str, str]:

@@ -7,7 +7,7 @@ group again, and so do those of several. By components, texts and links that are
 nothing is compared again, unless texts are in one group that a person keeps apart, and the result is exactly that of a
 build.
 
-Pairs that a person has decided on hold as in a dedupe (`dedupe.said`). A neighbourhood has both groups of each pair
+Pairs that a person has decided on hold as in `dedupe.constraints`. A neighbourhood has both groups of each pair
 that has a text in it, so parts of a group that such pairs divide are in it together.
 
 New texts are taken some at a time, so that a neighbourhood stays small however many there are.
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
-from twicetold.dedupe.said import Said
 from twicetold.evaluation.decision import Decision
 from twicetold.index.groups import connected, renewed
 from twicetold.index.hits import Hits
@@ -56,17 +56,17 @@ class GroupRule:
     rule: Rule
     neighbours: int
 
-    def group(self, segments: Sequence[Segment], rows: Ints, said: Said) -> Ints:
+    def group(self, segments: Sequence[Segment], rows: Ints, constraints: Constraints) -> Ints:
         """(R,) groups of some texts of an index, numbered by their first texts.
 
         Args:
             segments: the parts.
             rows: (R,) ascending.
-            said: pairs of these texts, by their positions.
+            constraints: pairs of these texts, by their positions.
         """
         distinct = DistinctTexts.of(rows_of(segments, rows)["text"].to_pylist())
-        if len(said):
-            distinct = distinct.apart((said.key(distinct.place),))
+        if len(constraints):
+            distinct = distinct.apart((constraints.key(distinct.place),))
         floor = self.decision.threshold
         vectors = self._vectors(segments, rows[distinct.rows], distinct.texts)
         pairs: PairsByModel | PairsByVectors
@@ -78,8 +78,8 @@ class GroupRule:
         scores = pairs.score_near(near, lambda _: None)
         links = Links.of(len(distinct), near.left, near.right, scores)
         codes = pairs.groups(links, floor, self.rule, start=near.start)(floor)
-        if len(said):
-            codes = said.of_distinct(distinct.place).hold(links.at_least(floor), codes, pairs.score)[1]
+        if len(constraints):
+            codes = constraints.of_distinct(distinct.place).apply(links.at_least(floor), codes, pairs.score)[1]
         return codes[distinct.place]
 
     def _vectors(self, segments: Sequence[Segment], rows: Ints, texts: Sequence[str]) -> Vectors:
@@ -96,17 +96,17 @@ class Decided:
     """Pairs that a person has decided on, of the texts of an index.
 
     Args:
-        said: P pairs of the M texts.
+        constraints: P pairs of the M texts.
         fresh: (P,) which of them the groups do not heed yet.
     """
 
-    said: Said
+    constraints: Constraints
     fresh: NDArray[np.bool_]
 
     @property
     def later(self) -> Ints:
         """(P,) the later text of each pair."""
-        return np.maximum(self.said.left, self.said.right)
+        return np.maximum(self.constraints.left, self.constraints.right)
 
     def reach(self, reached: NDArray[np.bool_], group: Ints, stop: int) -> None:
         """Extend a mask of groups by those that pairs of earlier texts than `stop` connect them with.
@@ -117,18 +117,19 @@ class Decided:
             stop: pairs with a later text do not count.
         """
         kept = self.later < stop
-        one, other = group[self.said.left[kept]], group[self.said.right[kept]]
+        one, other = group[self.constraints.left[kept]], group[self.constraints.right[kept]]
         while True:
             some = reached[one] | reached[other]
             if (reached[one[some]] & reached[other[some]]).all():
                 return
             reached[one[some]] = reached[other[some]] = True
 
-    def within(self, rows: Ints) -> Said:
+    def within(self, rows: Ints) -> Constraints:
         """The pairs of these (R,) ascending texts, by their positions."""
-        kept = np.isin(self.said.left, rows) & np.isin(self.said.right, rows)
-        left, right = (np.searchsorted(rows, side[kept]) for side in (self.said.left, self.said.right))
-        return Said(left, right, self.said.same[kept])
+        pairs = self.constraints
+        inside = np.isin(pairs.left, rows) & np.isin(pairs.right, rows)
+        left, right = (np.searchsorted(rows, side[inside]) for side in (pairs.left, pairs.right))
+        return Constraints(left, right, pairs.same[inside])
 
 
 def grow(
@@ -152,29 +153,29 @@ def grow(
         reached[-1] = True
         if start == stop:
             due = decided.fresh & (decided.later < known)
-            reached[group[np.append(decided.said.left[due], decided.said.right[due])]] = True
+            reached[group[np.append(decided.constraints.left[due], decided.constraints.right[due])]] = True
         decided.reach(reached, group, stop)
         rows = np.append(np.flatnonzero(alive[:start] & reached[group[:start]]), np.arange(start, stop))
         if not len(rows):
             continue
-        said = decided.within(rows)
+        constraints = decided.within(rows)
         codes = None
         if rule.rule == "components":
             ends = [np.searchsorted(rows, side) for side in (own.row, own.query)]
-            codes = _connected(group[rows], ends, said)
+            codes = _connected(group[rows], ends, constraints)
         if codes is None:
-            codes = rule.group(segments, rows, said)
+            codes = rule.group(segments, rows, constraints)
         group[rows] = renewed(codes, group[rows], next_group=next_group)
         next_group = max(next_group, int(group.max()) + 1)
     return group
 
 
-def _connected(former: Ints, ends: Sequence[Ints], said: Said) -> Ints | None:
+def _connected(former: Ints, ends: Sequence[Ints], constraints: Constraints) -> Ints | None:
     """(R,) groups that links and pairs connect; None where that joins texts that do not say the same."""
-    left, right = (np.append(end, side[said.same]) for end, side in zip(ends, (said.left, said.right), strict=True))
+    left, right = (np.append(end, side) for end, side in zip(ends, constraints.must_link, strict=True))
     codes = connected(former, left, right)
-    apart = ~said.same
-    return None if (codes[said.left[apart]] == codes[said.right[apart]]).any() else codes
+    one, other = (codes[side] for side in constraints.cannot_link)
+    return None if (one == other).any() else codes
 
 
 def _steps(known: int, total: int) -> list[tuple[int, int]]:

@@ -1,7 +1,12 @@
-"""Several arrays in one file, written whole and read by slices, in the layout of safetensors."""
+"""Files of the stages: arrays in the layout of safetensors, sets of numbers as bits, and links.
+
+All are written whole, and read by slices or chunks.
+
+Shape letters: n numbers, W words of 64 bits, K numbers that are asked for, L links of a chunk.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -11,11 +16,17 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from twicetold.files import write_file
+from twicetold.neighbours.dense_joining import Found
+from twicetold.neighbours.grouping import Ints
 
 CODES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U64": "<u8"}
 NAMES = {np.dtype(kind): code for code, kind in CODES.items()}
 HEAD = 8  # bytes that say how long the description is
 LONGEST = 1 << 20  # bytes of a description
+WORD = 64
+SPREAD = 1 << 16  # words that are spread out at a time
+LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("dot", "<f8")])
+CHUNK = 1 << 20  # links that are read at once
 
 
 class Pieces(NamedTuple):
@@ -82,7 +93,7 @@ class Arrays:
         return ValueError(f"{self.path} is damaged: {what}. Delete it, then run the same command again")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of an array."""
+        """Shape of an array."""
         return tuple(self.head[name]["shape"])
 
     def __len__(self) -> int:
@@ -95,8 +106,8 @@ class Arrays:
         stop = shape[0] if stop is None else stop
         kind, width = np.dtype(CODES[about["dtype"]]), prod(shape[1:])
         offset = self.begin + about["data_offsets"][0] + start * width * kind.itemsize
-        found = np.fromfile(self.path, kind, (stop - start) * width, offset=offset)
-        return found.reshape(stop - start, *shape[1:])
+        values = np.fromfile(self.path, kind, (stop - start) * width, offset=offset)
+        return values.reshape(stop - start, *shape[1:])
 
     def mapped(self, name: str) -> NDArray[Any]:
         """An array of which only what is looked at is read."""
@@ -108,5 +119,96 @@ class Arrays:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Of a file that is sorted by where its rows go: (destinations + 1,) first row of each."""
+        """(destinations + 1,) first row of each destination, in a file that is sorted by these."""
         return self.read("starts")
+
+
+class Bits:
+    """Some of the numbers 0 .. n - 1: how many come before a number, and which is the k-th.
+
+    Args:
+        words: (W,) of bits, the lowest first; those from n on are 0.
+        count: n.
+    """
+
+    def __init__(self, words: NDArray[np.uint64], count: int) -> None:
+        self.words, self.count = words, count
+        self.before = np.zeros(len(words) + 1, np.int64)
+        np.cumsum(np.bitwise_count(words), out=self.before[1:])
+
+    @classmethod
+    def all_but(cls, count: int, left_out: Ints) -> "Bits":
+        """All numbers below n but these."""
+        words = np.full(-(-count // WORD), ~np.uint64(0))
+        if count % WORD:
+            words[-1] = (np.uint64(1) << np.uint64(count % WORD)) - np.uint64(1)
+        np.bitwise_and.at(words, left_out // WORD, ~_bit(left_out))
+        return cls(words, count)
+
+    @classmethod
+    def read(cls, path: Path) -> "Bits":
+        """From a file that `write` made."""
+        arrays = Arrays(path)
+        return cls(arrays.read("words"), int(arrays.read("count")[0]))
+
+    def write(self, path: Path) -> None:
+        """To a file."""
+        write_arrays(path, {"words": self.words, "count": np.array([self.count])})
+
+    def __len__(self) -> int:
+        return int(self.before[-1])
+
+    def ranks(self, numbers: Ints) -> Ints:
+        """(K,) how many of the set are below each number."""
+        word = numbers // WORD
+        inside = np.zeros(len(numbers), np.int64)
+        inside_words = word < len(self.words)  # a number may be n
+        below = _bit(numbers[inside_words]) - np.uint64(1)
+        inside[inside_words] = np.bitwise_count(self.words[word[inside_words]] & below)
+        return np.asarray(self.before[word] + inside)
+
+    def numbers(self, ranks: Ints) -> Ints:
+        """(K,) the number of each rank."""
+        numbers = np.empty(len(ranks), np.int64)
+        for start in range(0, len(ranks), SPREAD):
+            rank = ranks[start : start + SPREAD]
+            word = np.searchsorted(self.before, rank, side="right") - 1
+            ones = self.words[word, None] >> np.arange(WORD, dtype=np.uint64) & np.uint64(1)
+            place = (np.cumsum(ones, axis=1) == (rank - self.before[word] + 1)[:, None]).argmax(axis=1)
+            numbers[start : start + SPREAD] = word * WORD + place
+        return numbers
+
+
+def _bit(numbers: Ints) -> NDArray[np.uint64]:
+    return np.uint64(1) << (numbers % WORD).astype(np.uint64)
+
+
+def in_numbers(links: Iterable[Found], left: Ints, right: Ints) -> Iterator[Found]:
+    """Links between rows as those between the texts of these numbers, the lower one first; none of a text to itself."""
+    for one, other, dot in links:
+        low, high = np.minimum(left[one], right[other]), np.maximum(left[one], right[other])
+        apart = low < high
+        yield low[apart], high[apart], dot[apart]
+
+
+def write_links(path: Path, links: Iterable[Found]) -> int:
+    """Write links to a file as they are found.
+
+    Returns:
+        Their number.
+    """
+    total = 0
+    with write_file(path) as temporary, temporary.open("wb") as file:
+        for left, right, dot in links:
+            rows = np.empty(len(left), LINK)
+            rows["left"], rows["right"], rows["dot"] = left, right, dot
+            rows.tofile(file)
+            total += len(rows)
+    return total
+
+
+def read_links(path: Path, start: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+    """Links of a file, chunk by chunk."""
+    stop = path.stat().st_size // LINK.itemsize if stop is None else stop
+    for begin in range(start, stop, CHUNK):
+        yield np.fromfile(path, LINK, min(CHUNK, stop - begin), offset=begin * LINK.itemsize)

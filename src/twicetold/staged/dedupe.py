@@ -18,28 +18,26 @@ import json
 import math
 import shutil
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped
-from twicetold.dedupe.options import EXACT_UP_TO
-from twicetold.dedupe.told import unknown_texts
+from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped, unknown_texts
+from twicetold.dedupe.options import EXACT_UP_TO, of_stage
+from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.printable import counted
-from twicetold.staged.bits import Bits
 from twicetold.staged.groups import LOOKED_AT, SHOWN
-from twicetold.staged.launch import Launch
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, written
-from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, of_all, remove, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
-from twicetold.staged.work import Tell, Work, remove, tidy
 
 COPIES = 3  # of a sparse vector, in as many shards, about
 OF_SPARSE = 400  # bytes of a sparse vector, about
@@ -47,23 +45,23 @@ HELD = 0.5  # share of a task's memory for the vectors of a shard
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a staged dedupe found.
+class FolderGroups:
+    """Result of a dedupe of a folder.
 
     Args:
-        summary: a `DedupeSummary` by its fields.
+        summary: in numbers.
         parts: bytes of each part that was written, by its name.
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
-        recall: of links, on a sample, see `missed`; empty where nothing can be missed.
+        recall: of links, on a sample, see `recall_estimate`; empty where nothing can be missed.
         components: see the stage of this name.
         loosest: groups with the weakest links that hold one together, each with this link.
         component: the same of the largest component; None if there are no links.
         used: by stage, see `Work.used`.
     """
 
-    summary: dict[str, Any]
+    summary: DedupeSummary
     parts: dict[str, int]
     dropped_parts: dict[str, int]
     groups: int
@@ -74,10 +72,14 @@ class Found:
     component: dict[str, Any] | None
     used: dict[str, dict[str, float]]
 
+    def to_json(self) -> dict[str, Any]:
+        """As it is printed and written."""
+        return {**vars(self), "summary": self.summary.to_json()}
+
 
 def dedupe_folder(
-    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, tell: Tell = lambda _: None
-) -> Found:
+    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, progress: Progress = lambda _: None
+) -> FolderGroups:
     """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
 
     Args:
@@ -85,7 +87,7 @@ def dedupe_folder(
         settings: what is asked for.
         launch: does tasks.
         keep_stages: keep what stages wrote, so that parts that are added later cost less.
-        tell: is called with a line on progress.
+        progress: is called with a line on progress.
 
     Raises:
         BlockingIOError: if another process writes to the same folder.
@@ -100,32 +102,30 @@ def dedupe_folder(
     model = folder_digest(Path(settings.model))
     state = digest(parts, asdict(settings), model)
     with only_process(stages / "lock", f"a dedupe that writes to {out}"):
-        if (found := _found_before(out, state)) is not None:
-            tell(f"{out} has the groups of these parts already: nothing is to be done")
+        if (result := _earlier_result(out, state)) is not None:
+            progress(f"{out} has the groups of these parts already: nothing is to be done")
         else:
             tidy(out, stages)
             if not (out / SUMMARY).exists():
                 remove_parts_gone(out, parts)
             plan = Plan(stages, settings, parts)
-            _tell_changes(plan, tell)
-            found = _Stages(Work(launch, tell), plan).run(model)
-            write_json(out / SUMMARY, {"state": state, **asdict(found)})
+            _tell_changes(plan, progress)
+            result = _Stages(Work(launch, progress), plan).run(model)
+            write_json(out / SUMMARY, {"state": state, **result.to_json()})
         if not keep_stages:
             shutil.rmtree(stages, ignore_errors=True)
-    return found
+    return result
 
 
-def _found_before(out: Path, state: str) -> Found | None:
-    """What an earlier call found for the same; None if a part is not as it left it."""
-    try:
+def _earlier_result(out: Path, state: str) -> FolderGroups | None:
+    """The result of an earlier call for the same; None if a part is not as it left it."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
         if content.pop("state") == state:
-            found = Found(**content)
-            dropped = {f"{DROPPED}/{name}": size for name, size in found.dropped_parts.items()}
-            if all((out / name).stat().st_size == size for name, size in (found.parts | dropped).items()):
-                return found
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        pass
+            result = FolderGroups(**{**content, "summary": summary_from_json(content["summary"])})
+            dropped = {f"{DROPPED}/{name}": size for name, size in result.dropped_parts.items()}
+            if all((out / name).stat().st_size == size for name, size in (result.parts | dropped).items()):
+                return result
     return None
 
 
@@ -135,16 +135,16 @@ class _Stages:
     def __init__(self, work: Work, plan: Plan) -> None:
         self.work, self.plan = work, plan
 
-    def run(self, model: str) -> Found:
+    def run(self, model: str) -> FolderGroups:
         """Do what is to be done.
 
         Args:
             model: digest of its folder.
         """
         settings = self.plan.settings
-        model = digest(model, settings.precision, settings.threshold, settings.rule)
+        model = digest(model, *of_stage(settings, "model"))
         vectors = self.one("model", model)
-        self.work.tell(vectors["evidence"])
+        self.work.progress(vectors["evidence"])
         self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
         read, blocks = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
@@ -153,11 +153,11 @@ class _Stages:
         digests = _of_blocks(vectors["fingerprint"], blocks, read, self.plan)
         encode = [Task("encode", *block) for block in zip(self.plan.blocks, digests, strict=True)]
         encoded = self.work.run(self.plan, encode)
-        links, missed = self._links(digest(of_all(encode), link))
+        links, recall = self._links(digest(of_all(encode), link))
         state = digest(of_all(links), settings.memory)
         components = self.one("components", state)
         self.plan = replace(self.plan, bins=components["bins"])
-        state = digest(state, settings.rule, settings.keep)
+        state = digest(state, *of_stage(settings, "group"))
         group = [Task("group", name, state) for name in numbered(self.plan.bins)]
         if not self.work.finished(self.plan, group):
             self.all("route", [task.name for task in links], state)
@@ -165,38 +165,42 @@ class _Stages:
         sizes = self.one("number", digest(state, of_all(read)))  # of rows, which may be more copies of the same texts
         remove(self.plan, "route")
         parts = self._join(digest(state, of_all(read), settings.drop))
-        return self._found(known["summary"], sizes, components, missed, grouped.values(), encoded, parts)
+        summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, list(grouped.values()))
+        loosest, whole = self._shown(list(grouped.values()))
+        used = self.work.used
+        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, recall, components, loosest, whole, used)
 
-    def _found(
+    def _summary(
         self,
-        summary: dict[str, Any],
+        known: DedupeSummary,
         sizes: dict[str, Any],
-        components: dict[str, Any],
-        missed: dict[str, Any],
-        grouped: Collection[dict[str, Any]],
         encoded: dict[str, dict[str, Any]],
-        parts: tuple[dict[str, int], dict[str, int]],
-    ) -> Found:
+        grouped: Sequence[dict[str, Any]],
+    ) -> DedupeSummary:
+        """The dedupe in numbers, from what is known of the threshold and what tasks found."""
         plan = self.plan
+        counts = replace(
+            known.counts,
+            links=sum(bin["links"] for bin in grouped),
+            approximate=bool(plan.cells),
+            **{name: sizes[name] for name in ("groups", "grouped", "largest")},
+        )
+        unknown = unknown_texts(sum(each["blank"] for each in encoded.values()), plan.distinct)
+        many = many_grouped(counts.grouped, plan.rows, plan.rows - sizes["all"])
+        drift = list(dict.fromkeys(warning for each in encoded.values() for warning in each["drift"]))[:3]
+        warnings = [*drift, unknown, *known.warnings, many, *_cautions(plan, grouped)]
+        return replace(known, counts=counts, warnings=tuple(filter(None, warnings)))
+
+    def _shown(self, grouped: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """The loosest groups and the largest component, with rows and texts."""
         loosest = sorted((each for bin in grouped for each in bin["loosest"]), key=_looseness)[:SHOWN]
         whole = max((bin["component"] for bin in grouped), key=lambda each: each["size"], default=None)
-        firsts = firsts_of(plan)
+        firsts = firsts_of(self.plan)
         for each in [*loosest, *([] if whole is None else [whole])]:
             rows = firsts.numbers(np.array([each["first"], each["left"], each["right"]]))
             each["first"], each["left"], each["right"] = rows.tolist()
-            each["left_text"], each["right_text"] = texts_of_rows(plan, rows[1:])
-        summary = {
-            **summary,
-            "links": sum(bin["links"] for bin in grouped),
-            **{name: sizes[name] for name in ("groups", "grouped", "largest")},
-            "approximate": bool(plan.cells),
-        }
-        many = many_grouped(summary["grouped"], plan.rows, plan.rows - sizes["all"])
-        cautions = [*([] if many is None else [many]), *_cautions(plan, firsts, grouped)]
-        summary["warnings"] = [*_warnings(encoded, plan), *summary["warnings"], *cautions]
-        kept, dropped = parts
-        used = self.work.used
-        return Found(summary, kept, dropped, sizes["all"], plan.cells, missed, components, loosest, whole, used)
+            each["left_text"], each["right_text"] = texts_of_rows(self.plan, rows[1:])
+        return loosest, whole
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
@@ -217,13 +221,13 @@ class _Stages:
         for part in self.plan.parts:
             offsets.append(offsets[-1] + rows[part.name]["rows"])
             if bad := rows[part.name]["bad"]:
-                self.work.tell(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
+                self.work.progress(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
         if not offsets[-1]:
             raise ValueError("there are no rows to group")
         first = {rows[part.name]["text"]: part.name for part in reversed(self.plan.parts)}
         if len(first) > 1:
             chosen = ", ".join(f"{column!r} ({name})" for column, name in first.items())
-            self.work.tell(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
+            self.work.progress(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
         self.plan = replace(self.plan, offsets=tuple(offsets))
         state = digest(of_all(read), offsets)
         self.all("exact", numbered(self.plan.buckets), state)
@@ -232,7 +236,7 @@ class _Stages:
         return read, numbers["blocks"]
 
     def _links(self, state: str) -> tuple[list[Task], dict[str, Any]]:
-        """Find links; the tasks, and what a sample says of those that were missed."""
+        """Find links; the tasks, and the estimate of their recall."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
         if not plan.sparse and not plan.cells:
@@ -250,7 +254,7 @@ class _Stages:
         if plan.sparse or not plan.settings.sampled:
             return links, {}
         self.all("recall", plan.blocks, state)
-        return links, self.one("missed", state)
+        return links, self.one("recall_estimate", state)
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
         """Write parts; bytes of each, and of those with dropped rows."""
@@ -263,11 +267,11 @@ class _Stages:
         if not drop:
             shutil.rmtree(out / DROPPED, ignore_errors=True)
         names = [written(name) for name in self.plan.names]
-        kept, dropped = (
-            {name: (folder / name).stat().st_size for name in names if there}
-            for folder, there in ((out, True), (out / DROPPED, drop))
+        written_parts, dropped = (
+            {name: (folder / name).stat().st_size for name in names if wanted}
+            for folder, wanted in ((out, True), (out / DROPPED, drop))
         )
-        return kept, dropped
+        return written_parts, dropped
 
 
 def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
@@ -278,7 +282,7 @@ def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan
         yield digest(model, of_all(read[first:last]), start - plan.offsets[first], rows)
 
 
-def _tell_changes(plan: Plan, tell: Tell) -> None:
+def _tell_changes(plan: Plan, progress: Progress) -> None:
     """Say which parts are not as they were when an earlier call began."""
     try:
         before = {part.name: part for part in Plan.read(plan.folder).parts}
@@ -292,7 +296,9 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
     ):
         if names:
             some = ", ".join(sorted(names)[:5])
-            tell(f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew")
+            progress(
+                f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew"
+            )
 
 
 def with_shards(plan: Plan) -> Plan:
@@ -314,15 +320,8 @@ def copies(shards: int, *, sparse: bool) -> float:
     return float(COPIES) if sparse else min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
 
 
-def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
-    blank = sum(found["blank"] for found in encoded.values())
-    said = list(dict.fromkeys(each for found in encoded.values() for each in found["unlike"]))[:3]
-    unknown = unknown_texts(blank, plan.distinct)
-    return said if unknown is None else [*said, unknown]
-
-
-def _cautions(plan: Plan, firsts: Bits, grouped: Collection[dict[str, Any]]) -> Iterator[str]:
-    """What a person should know of links and groups, as of one file, from what each bin says."""
+def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Warnings of links and groups, as of one file, from what each bin says."""
     total = sum(bin["links"] for bin in grouped)
     some = [
         np.array(bin["some"])[:, evenly(len(bin["some"][0]), math.ceil(LOOKED_AT * bin["links"] / total))]
@@ -334,10 +333,10 @@ def _cautions(plan: Plan, firsts: Bits, grouped: Collection[dict[str, Any]]) -> 
     worst = min(chains, key=lambda each: each.score, default=None)
     ends = np.empty(0) if worst is None else np.array(worst[1:3])
     numbers = np.unique(np.concatenate([links[:2].ravel(), ends]).astype(np.int64))
-    texts = dict(zip(numbers.tolist(), texts_of_rows(plan, firsts.numbers(numbers)), strict=True))
+    texts = dict(zip(numbers.tolist(), texts_of_rows(plan, firsts_of(plan).numbers(numbers)), strict=True))
     sides = [[texts[number] for number in side.astype(np.int64).tolist()] for side in links[:2]]
-    if (said := codes_alone(sides[0], sides[1], links[2])) is not None:
-        yield said
+    if (warning := codes_alone(sides[0], sides[1], links[2])) is not None:
+        yield warning
     if worst is not None:
         groups = sum(each.groups for each in chains)
         yield chained(worst._replace(groups=groups), (texts[worst.left], texts[worst.right]))

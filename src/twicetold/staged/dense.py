@@ -1,4 +1,4 @@
-"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, and `recall` with `missed` of a sample.
+"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, `recall` and its estimate on a sample.
 
 A shard is a part of the space of vectors that one task looks at: cells next to each other, so that the cells that a
 text visits are in few shards. Cells are halved at the median of their first principal component until there are as
@@ -19,9 +19,8 @@ from twicetold.neighbours.cells import PROBES, Cells, centres_of, links_in, near
 from twicetold.neighbours.dense_joining import Dense, Found, Turn, links_between, pairs_above
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.sample import sample
-from twicetold.staged.arrays import Arrays, Pieces, write_arrays
+from twicetold.staged.arrays import Arrays, Pieces, in_numbers, read_links, write_arrays, write_links
 from twicetold.staged.groups import files_of_links
-from twicetold.staged.link_files import in_numbers, read_links, write_links
 from twicetold.staged.plan import Plan, bounds
 from twicetold.staged.vectors import block, vectors_of
 
@@ -51,17 +50,17 @@ def centres(plan: Plan, name: str) -> dict[str, Any]:
 
 def centres_in(plan: Plan) -> tuple[Dense, Ints]:
     """(C, D) centres, and the (C,) shard of each cell."""
-    found = Arrays(plan.file("centres", "all", "centres"))
-    return found.read("centres"), found.read("shard")
+    arrays = Arrays(plan.file("centres", "all", "centres"))
+    return arrays.read("centres"), arrays.read("shard")
 
 
 def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
     """(C,) shard of each cell, of about equal weights."""
-    found = np.zeros(len(centres), np.int64)
-    waiting = [(np.arange(len(centres)), 0, min(shards, len(centres)))]
-    while waiting:
-        cells, first, count = waiting.pop()
-        found[cells] = first
+    shard = np.zeros(len(centres), np.int64)
+    pending = [(np.arange(len(centres)), 0, min(shards, len(centres)))]
+    while pending:
+        cells, first, count = pending.pop()
+        shard[cells] = first
         if count == 1:
             continue
         inside = centres[cells].astype(np.float64)
@@ -71,8 +70,8 @@ def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
         total = np.cumsum(weights[cells][order])
         cut = int(np.searchsorted(total, total[-1] * half / count)) + 1
         cut = min(max(cut, half), len(cells) - (count - half))
-        waiting += [(cells[order[:cut]], first, half), (cells[order[cut:]], first + half, count - half)]
-    return found
+        pending += [(cells[order[:cut]], first, half), (cells[order[cut:]], first + half, count - half)]
+    return shard
 
 
 def scatter(plan: Plan, name: str) -> dict[str, Any]:
@@ -117,9 +116,9 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
     """
     number, cells, vectors = _shard(plan, int(name))
     least = plan.known.least - plan.known.constant
-    found = in_numbers(links_in(cells, (vectors, vectors), least), number, number)
+    links_found = in_numbers(links_in(cells, (vectors, vectors), least), number, number)
     compared = int((np.diff(cells.start) * np.diff(cells.visit)).sum())
-    return {"links": write_links(plan.file("links", name, "links"), found), "compared": compared}
+    return {"links": write_links(plan.file("links", name, "links"), links_found), "compared": compared}
 
 
 def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
@@ -131,13 +130,13 @@ def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
     start = 0
     for file in files:
         begin, end = (int(place) for place in file.starts[shard : shard + 2])
-        here = slice(start, start + end - begin)
-        number[here], own[here] = file.read("number", begin, end), file.read("own", begin, end)
+        rows = slice(start, start + end - begin)
+        number[rows], own[rows] = file.read("number", begin, end), file.read("own", begin, end)
         visits = file.read("visits", begin, end + 1)
-        counts[here] = np.diff(visits)
+        counts[rows] = np.diff(visits)
         parts.append(file.read("cell", int(visits[0]), int(visits[-1])))
-        vectors[here] = file.read("vectors", begin, end)
-        start = here.stop
+        vectors[rows] = file.read("vectors", begin, end)
+        start = rows.stop
     cell, visitor = np.concatenate(parts), np.repeat(np.arange(total), counts)
     cells = np.flatnonzero(centres_in(plan)[1] == shard)
     member, order = np.argsort(own, kind="stable"), np.argsort(cell, kind="stable")
@@ -157,7 +156,7 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
     left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
     compared = len(numbers) * (len(numbers) - 1) // 2
 
-    def found() -> Iterator[Found]:
+    def pairs() -> Iterator[Found]:
         nonlocal compared
         whole = pairs_above((left, left), least, most=len(left) ** 2)
         assert whole is not None
@@ -170,7 +169,7 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
             links = links_between(left, right, least, reduced=(heads, turn.reduced(right)))
             yield from in_numbers([links], numbers, others)
 
-    links = write_links(plan.file("links_all", name, "links"), found())
+    links = write_links(plan.file("links_all", name, "links"), pairs())
     return {"links": links, "compared": compared}
 
 
@@ -183,12 +182,12 @@ def recall(plan: Plan, name: str) -> dict[str, Any]:
     sampled = Arrays(plan.file("centres", "all", "centres"))
     numbers = np.arange(*bounds(name, plan.distinct))
     least = plan.known.least - plan.known.constant
-    found = links_between(sampled.read("vectors"), block(plan, name), least)
-    links = in_numbers([found], sampled.read("asked"), numbers)
+    pairs = links_between(sampled.read("vectors"), block(plan, name), least)
+    links = in_numbers([pairs], sampled.read("asked"), numbers)
     return {"links": write_links(plan.file("recall", name, "links"), links)}
 
 
-def missed(plan: Plan, name: str) -> dict[str, Any]:
+def recall_estimate(plan: Plan, name: str) -> dict[str, Any]:
     """The share of the links of a text that were found, on average over a sample of texts that have links.
 
     Returns:
@@ -197,14 +196,19 @@ def missed(plan: Plan, name: str) -> dict[str, Any]:
     """
     asked = Arrays(plan.file("centres", "all", "centres")).read("asked")
     truth = _keys(plan, asked, (plan.file("recall", block, "links") for block in plan.blocks))
-    found = np.intersect1d(truth, _keys(plan, asked, (path for _, path in files_of_links(plan))))
-    there, met = (_by_text(plan, asked, keys) for keys in (truth, found))
-    linked = np.flatnonzero(there)
-    there, met = there[linked], met[linked]
-    counts = {"asked": len(asked), "linked": len(linked), "links": int(there.sum()), "found": int(met.sum())}
+    recalled = np.intersect1d(truth, _keys(plan, asked, (path for _, path in files_of_links(plan))))
+    expected, reached = (_by_text(plan, asked, keys) for keys in (truth, recalled))
+    linked = np.flatnonzero(expected)
+    expected, reached = expected[linked], reached[linked]
+    counts = {
+        "asked": len(asked),
+        "linked": len(linked),
+        "links": int(expected.sum()),
+        "found": int(reached.sum()),
+    }
     if not len(linked):
         return counts
-    share = float((met / there).mean())
+    share = float((reached / expected).mean())
     low, high = exact_interval(share * len(linked), (1 - share) * len(linked))
     return {**counts, "recall": share, "low": low, "high": high}
 

@@ -1,4 +1,4 @@
-"""What a staged dedupe will take: tasks, memory, disk and processor time by stage, before it begins.
+"""Cost of a staged dedupe: tasks, memory, disk and processor time by stage, before it begins.
 
 Rows of Parquet are counted; those of other formats are estimated by the size of a row in the first part that has some,
 and of compressed ones by how far their first bytes unpack.
@@ -27,6 +27,7 @@ from twicetold.staged.model import loaded
 from twicetold.staged.parts import parts_of, require_own
 from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
 from twicetold.staged.texts import hashes_of
+from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.tables.reading import ROWS
 from twicetold.tables.streams import compression_of, format_of
@@ -64,7 +65,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of all stages.
+    """Cost of all stages.
 
     Args:
         parts: number of them.
@@ -100,12 +101,12 @@ def estimate(folder: Path, settings: Settings) -> Estimate:
     is_sparse = bool(sparse.issparse(vectors))
     plan = with_shards(Plan(Path(), settings, parts, (0, rows), rows, is_sparse, vectors.shape[1]))
     stages = tuple(_stages(plan, vectors, size, reading, encoding, encoded))
-    kept = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
-    there = Path(settings.out)
-    while not there.exists():
-        there = there.parent
+    lasting = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
+    place = Path(settings.out)
+    while not place.exists():
+        place = place.parent
     largest = max((stage.disk for stage in stages if stage.name in ("scatter", "join")), default=0)
-    return Estimate(len(parts), rows, plan.cells, stages, kept + largest, shutil.disk_usage(there).free)
+    return Estimate(len(parts), rows, plan.cells, stages, lasting + largest, shutil.disk_usage(place).free)
 
 
 def _tried(model: str, texts: Sequence[str]) -> tuple[Any, float, float]:
@@ -131,8 +132,8 @@ def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: flo
     yield Stage("encode", blocks, held, rows * each, rows * encoding)
     held, gone = LIBRARIES + plan.settings.memory, copies(plan.shards, sparse=plan.sparse) * rows
     if plan.sparse:
-        found = vectors.tocsc()
-        shared = float((np.diff(found.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
+        columns = vectors.tocsc()
+        shared = float((np.diff(columns.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
         yield Stage("scatter", blocks, LIBRARIES + 4 * block, gone * each, rows * 2e-5)
         yield Stage("links", plan.shards, held, rows * 24, shared * rows**2 * PRODUCT)
     elif plan.cells:
@@ -169,10 +170,8 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
     """Texts of the first part that has some, and the seconds that it takes to read one."""
     for part in parts:
         began = time.process_time()
-        with open_rows(part.file, delimiter=settings.delimiter) as rows:
-            column = choose_text(rows, settings.text)
-            texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
-        if texts:
+        block, column = _first_block(part, settings)
+        if texts := block.texts(column):
             hashes_of(texts)
             return texts[:TRIED], (time.process_time() - began) / len(texts)
     raise ValueError("there are no rows to group")
@@ -181,16 +180,18 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
 def _bytes_of_row(parts: Sequence[Part], settings: Settings) -> float:
     """Mean of the first rows of the first part that has some and is not Parquet."""
     for part in parts:
-        if format_of(part.file) == "parquet":
-            continue
-        with open_rows(part.file, delimiter=settings.delimiter) as rows:
-            column = choose_text(rows, settings.text)
-            block = next(iter(rows.blocks([column], skip_bad=settings.skip_bad)))
-        if len(block):
+        if format_of(part.file) != "parquet" and len(block := _first_block(part, settings)[0]):
             columns = block.table.columns if block.objects is None else [block.objects]
             held = sum(pc.sum(pc.binary_length(each)).as_py() or 0 for each in columns)
             return float(held) / len(block) + len(columns)
     return math.inf
+
+
+def _first_block(part: Part, settings: Settings) -> tuple[Block, str]:
+    """The first rows of a part, and the column with the texts."""
+    with open_rows(part.file, delimiter=settings.delimiter) as rows:
+        column = choose_text(rows, settings.text)
+        return next(iter(rows.blocks([column], skip_bad=settings.skip_bad))), column
 
 
 def _rows(part: Part, of_row: float) -> int:

@@ -8,21 +8,18 @@ Shape letters: K texts with links, L links of a chunk or a bin.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.caution import chains_in, evenly
-from twicetold.dedupe.options import Keep
-from twicetold.dedupe.pairs import PairsByVectors, probability_of
-from twicetold.dedupe.representatives import representatives
+from twicetold.dedupe.groups import Grouped
+from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links, describe
-from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.bits import Bits
-from twicetold.staged.link_files import LINK, read_links
+from twicetold.staged.arrays import LINK, Arrays, Bits, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
 from twicetold.staged.vectors import lengths_of, vectors_of
@@ -80,8 +77,8 @@ def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
 
 def bins_in(plan: Plan) -> tuple[Ints, Ints]:
     """(K,) texts with links, ascending, and the bin of each."""
-    found = Arrays(plan.file("components", "all", "nodes"))
-    return found.read("node"), found.read("bin")
+    arrays = Arrays(plan.file("components", "all", "nodes"))
+    return arrays.read("node"), arrays.read("bin")
 
 
 def _all(plan: Plan) -> Iterator[NDArray[Any]]:
@@ -113,15 +110,13 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     decision = Decision(known.least, known.slope, known.intercept)
     pairs = PairsByVectors((vectors, vectors), decision, known.constant, known.calibrated)
     codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
-    keep = cast(Keep, plan.settings.keep)
-    lengths = lengths_of(plan, texts) if keep == "longest" else texts
-    chosen = representatives(codes, links, keep, lengths, pairs.vectors)[codes]
+    grouped = Grouped.of(pairs, links, codes, plan.settings, lengths=lambda: lengths_of(plan, texts))
     first = np.unique(codes, return_index=True)[1]
     content = {
         "node": texts,
         "first": texts[first[codes]],
-        "representative": texts[chosen],
-        "probability": probability_of(pairs, chosen),
+        "representative": texts[grouped.row],
+        "probability": grouped.probability,
     }
     write_arrays(plan.file("group", name, "groups"), content)
     chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))
@@ -145,9 +140,9 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     for name, _ in files_of_links(plan):
         file = Arrays(plan.file("route", name, "links"))
         begin, end = (int(place) for place in file.starts[number : number + 2])
-        for side, found in sides.items():
-            found.append(file.read(side, begin, end))
-    left, right, dot = (np.concatenate(found) for found in sides.values())
+        for side, pieces in sides.items():
+            pieces.append(file.read(side, begin, end))
+    left, right, dot = (np.concatenate(pieces) for pieces in sides.values())
     texts = np.unique(np.concatenate([left, right]))
     one, other = (np.searchsorted(texts, side) for side in (left, right))
     return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
@@ -159,10 +154,10 @@ def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
     table = describe(codes, links)
     several = np.flatnonzero(table.size > 1)
     loose = several[np.lexsort((-table.size[several], links.similarity[table.weakest[several]]))]
-    found = []
+    rows = []
     for group in loose[:SHOWN].tolist():
         weakest = int(table.weakest[group])
-        found.append(
+        rows.append(
             {
                 "first": int(texts[np.flatnonzero(codes == group)[0]]),
                 "size": int(table.size[group]),
@@ -172,7 +167,7 @@ def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
                 "score": float(links.similarity[weakest]),
             }
         )
-    return found
+    return rows
 
 
 def number(plan: Plan, name: str) -> dict[str, Any]:

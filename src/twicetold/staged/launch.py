@@ -1,4 +1,4 @@
-"""Where tasks run: here, in processes of this machine, or by joblib, submitit (Slurm) or Ray.
+"""Launchers of tasks: here, in processes of this machine, or by joblib, submitit (Slurm) or Ray.
 
 A launcher takes the folder of the stages and tasks that do not depend on each other, does each by `tasks.run`, in any
 order, and yields it when it has ended. Only the folder's path and the tasks travel; all else is in files, so each
@@ -8,7 +8,7 @@ machine must see the folder, the parts and the model at the same paths. To use a
 from twicetold.command_line import end_with_parent
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from twicetold.packages import require_package
-from twicetold.staged.tasks import Task, run
+from twicetold.staged.tasks import Launch, Task, run
 
 On: TypeAlias = Literal["joblib", "submitit", "ray"]
 ON: tuple[On, ...] = get_args(On)
 WITH_OPTIONS = ("submitit", "ray")
 LOST = 3  # processes that may be lost before a stage is given up
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-Launch: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Task]]
 
 
 def launcher(on: On | None, workers: int, options: Mapping[str, Any] | None = None) -> Launch:
@@ -72,17 +71,17 @@ class Processes:
         Raises:
             OSError: if several of them are lost, by a lack of memory perhaps.
         """
-        waiting = dict.fromkeys(tasks)
+        pending = dict.fromkeys(tasks)
         for lost in range(LOST + 1):
             with one_thread_each():
                 pool = self._pool = self._pool or ProcessPoolExecutor(
                     self._workers, get_context("spawn"), initializer=end_with_parent
                 )
                 try:
-                    futures = {pool.submit(run, folder, task): task for task in waiting}
+                    futures = {pool.submit(run, folder, task): task for task in pending}
                     for future in as_completed(futures):
                         future.result()
-                        del waiting[futures[future]]
+                        del pending[futures[future]]
                         yield futures[future]
                     return
                 except BrokenProcessPool as error:
@@ -129,8 +128,8 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
     try:
         for job in submitit.helpers.as_completed(jobs):
             if (error := job.exception()) is not None:
-                said = str(error).strip().splitlines()[-1]
-                raise OSError(f"the job {job.job_id} failed, its log is {job.paths.stderr}: {said}") from error
+                reason = str(error).strip().splitlines()[-1]
+                raise OSError(f"the job {job.job_id} failed, its log is {job.paths.stderr}: {reason}") from error
             yield from job.result()
     except BaseException:
         for job in jobs:
@@ -147,9 +146,9 @@ def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) ->
         with one_thread_each():
             ray.init(**{"log_to_driver": False, **local, **options})
     work = ray.remote(_returned).options(num_cpus=1, max_retries=LOST)
-    waiting = [work.remote(folder, task) for task in tasks]
-    while waiting:
-        ended, waiting = ray.wait(waiting)
+    pending = [work.remote(folder, task) for task in tasks]
+    while pending:
+        ended, pending = ray.wait(pending)
         try:
             yield from ray.get(ended)
         except ray.exceptions.RayTaskError as error:

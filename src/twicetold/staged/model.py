@@ -4,7 +4,6 @@ Blocks are of the numbers of distinct texts, not of parts, and as large as those
 vectors of other blocks may have other last bits.
 """
 
-from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.pairs import PairsByVectors, pairs_of
-from twicetold.dedupe.results import DedupeSummary, summary_of_links
-from twicetold.dedupe.thresholds import Thresholds
-from twicetold.evaluation.guarantee import GuaranteedPrecision
+from twicetold.dedupe.results import DedupeCounts, DedupeSummary
+from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
 from twicetold.staged.sparse import require_sparse
 from twicetold.staged.texts import firsts_of, texts_of_rows
 from twicetold.trained.drift import Drift, blank
-from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
@@ -45,7 +41,7 @@ def _loaded(folder: str, digest: str) -> LoadedModel:
 
 
 def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
-    """What is known of links, and how pairs are scored.
+    """Evidence about links, and scores of pairs.
 
     Raises:
         TypeError: if the score of a pair is no dot product.
@@ -59,7 +55,7 @@ def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, Pairs
 
 
 def model(plan: Plan, name: str) -> dict[str, Any]:
-    """Whether a model can be used, and what its vectors are.
+    """Check that a model can be used, and describe its vectors.
 
     Returns:
         Whether vectors are sparse, their columns, and what they depend on.
@@ -76,7 +72,7 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
             "or tfidf"
         )
     thresholds, pairs = scores_of(model, plan.settings)
-    thresholds.link(pairs.decision, plan.settings, 2)
+    thresholds.link(pairs, plan.settings, 2)
     queries, documents = read.search_matrices(np.arange(1))
     if queries is not documents:
         raise TypeError(
@@ -97,36 +93,20 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
     """The score from which a pair is a link among so many texts, and what is known of links.
 
     Returns:
-        `plan.Link` as `link`, and a `DedupeSummary` without counts as `summary`.
+        `plan.Link` as `link`, and a `DedupeSummary` of threshold and warnings in JSON as `summary`.
     """
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
-    link = thresholds.link(pairs.decision, settings, plan.distinct)
-    constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
-    warnings = filter(None, (no_better_than_one_answer(model.record, model.about), constant))
-    probability = float(pairs.probability(np.array([link.score]))[0])
-    summary = summary_of_links(plan.rows, plan.distinct, settings.rule, thresholds, link, probability=probability)
-    decision = pairs.decision
+    link = thresholds.link(pairs, settings, plan.distinct)
+    summary = DedupeSummary(DedupeCounts(plan.rows, plan.distinct), link, tuple(threshold_warnings(model, link)))
     known = {
         "least": float(link.score),
         "constant": float(pairs.constant),
-        "slope": float(decision.slope),
-        "intercept": float(decision.intercept),
+        "slope": float(pairs.decision.slope),
+        "intercept": float(pairs.decision.intercept),
         "calibrated": pairs.calibrated,
     }
-    return {"link": known, "summary": asdict(replace(summary, warnings=tuple(warnings)))}
-
-
-def summary_of(found: dict[str, Any]) -> DedupeSummary:
-    """From what `threshold` found."""
-    promised = found["promised"]
-    return DedupeSummary(
-        **{
-            **found,
-            "promised": None if promised is None else GuaranteedPrecision(**promised),
-            "warnings": tuple(found["warnings"]),
-        }
-    )
+    return {"link": known, "summary": summary.to_json()}
 
 
 def encode(plan: Plan, name: str) -> dict[str, Any]:
@@ -153,4 +133,4 @@ def encode(plan: Plan, name: str) -> dict[str, Any]:
     write_arrays(plan.file("encode", name, "vectors"), content)
     likeness = Drift(model)
     likeness.add(texts)
-    return {"blank": blank(vectors), "unlike": list(likeness.warnings())}
+    return {"blank": blank(vectors), "drift": list(likeness.warnings())}

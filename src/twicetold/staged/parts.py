@@ -19,18 +19,18 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
     Raises:
         ValueError: if there are none, or two would be written under one name.
     """
-    found = []
+    parts = []
     for path in sorted(folder.iterdir()):
         suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
         if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
             continue
         about = path.stat()
         file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
-        found.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
-    if not found:
+        parts.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
+    if not parts:
         raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
-    require_names(found)
-    return tuple(found)
+    require_names(parts)
+    return tuple(parts)
 
 
 def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
@@ -49,8 +49,8 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
     made = any((out / name).exists() for name in (STAGES, SUMMARY))
     ours = {*(written(part.name) for part in parts), DROPPED} if made else set()
-    there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
-    if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
+    names = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
+    if other := sorted(set(names) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
         raise FileExistsError(
             f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
             f"{', '.join(other[:5])}: delete it, or choose another folder"
@@ -59,18 +59,18 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
 
 def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
     """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
-    found, now = set[str](), {written(part.name) for part in parts}
+    earlier, now = set[str](), {written(part.name) for part in parts}
     try:
-        found = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
+        earlier = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
     except (OSError, ValueError, TypeError, KeyError):
         with suppress(OSError, ValueError):  # it was ended before it wrote a summary
-            found = {written(part.name) for part in Plan.read(out / STAGES).parts}
-    return set() if found.isdisjoint(now) else found - now
+            earlier = {written(part.name) for part in Plan.read(out / STAGES).parts}
+    return set() if earlier.isdisjoint(now) else earlier - now
 
 
 def remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
     """Delete what an earlier call wrote for parts that are gone."""
     gone = _of_parts_gone(out, parts)
-    there = [*out.iterdir(), *(out / DROPPED).glob("*")]
-    for path in [path for path in there if path.name in gone and path.is_file()]:
+    paths = [*out.iterdir(), *(out / DROPPED).glob("*")]
+    for path in [path for path in paths if path.name in gone and path.is_file()]:
         path.unlink()

@@ -1,4 +1,4 @@
-"""What all tasks of a staged dedupe know: the parts, what was asked for, and what earlier stages found."""
+"""The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
 import hashlib
 import json
@@ -36,14 +36,14 @@ class Part(NamedTuple):
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file still is as it was, by its size and time."""
+        """True if the file still is as it was, by its size and time."""
         about = Path(self.file).stat()
         return (about.st_size, about.st_mtime_ns) == (self.size, self.changed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(DedupeOptions):
-    """What was asked for: options of a dedupe that are of folders, too, and those of a folder alone.
+    """Settings: options of a dedupe that folders have, too, and those of a folder alone.
 
     Args:
         model: its folder.
@@ -78,7 +78,7 @@ class Settings(DedupeOptions):
 
 @dataclass(frozen=True)
 class Link:
-    """What is a link; see `dedupe.pairs.PairsByVectors` and `dedupe.thresholds.LinkThreshold`.
+    """Definition of a link; see `dedupe.pairs.PairsByVectors` and `dedupe.thresholds.LinkThreshold`.
 
     Args:
         least: score from which a pair is one.
@@ -135,15 +135,15 @@ class Plan:
         """
         path = folder / name
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            link = found.pop("link")
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            link = content.pop("link")
             return cls(
                 folder=folder,
-                settings=Settings(**found.pop("settings")),
-                parts=tuple(Part(*part) for part in found.pop("parts")),
-                offsets=tuple(found.pop("offsets")),
+                settings=Settings(**content.pop("settings")),
+                parts=tuple(Part(*part) for part in content.pop("parts")),
+                offsets=tuple(content.pop("offsets")),
                 link=None if link is None else Link(**link),
-                **found,
+                **content,
             )
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
@@ -170,12 +170,12 @@ class Plan:
 
     @property
     def rows(self) -> int:
-        """Of all parts."""
+        """Rows of all parts."""
         return self.offsets[-1]
 
     @cached_property
     def names(self) -> list[str]:
-        """Of the parts."""
+        """Names of the parts."""
         return [part.name for part in self.parts]
 
     def part(self, name: str) -> Part:
@@ -194,7 +194,7 @@ class Plan:
 
     @property
     def known(self) -> Link:
-        """What is a link, where it is known."""
+        """Definition of a link, once it is known."""
         assert self.link is not None
         return self.link
 
@@ -215,12 +215,14 @@ def require_names(parts: Sequence[Part]) -> None:
     Raises:
         ValueError: if two would have one.
     """
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for part in parts:
         name = written(part.name)
-        if name in found:
-            raise ValueError(f"expected parts with different names, {found[name]} and {part.name} would both be {name}")
-        found[name] = part.name
+        if name in sources:
+            raise ValueError(
+                f"expected parts with different names, {sources[name]} and {part.name} would both be {name}"
+            )
+        sources[name] = part.name
 
 
 def written(name: str) -> str:

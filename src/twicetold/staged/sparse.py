@@ -23,8 +23,7 @@ from scipy import sparse
 from twicetold.neighbours.dense_joining import Found
 from twicetold.neighbours.grouping import Floats, Ints, row_dots
 from twicetold.neighbours.joining import COMMON
-from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.link_files import in_numbers, write_links
+from twicetold.staged.arrays import Arrays, in_numbers, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
 from twicetold.staged.vectors import block
 
@@ -34,7 +33,7 @@ WORK = 10_000_000  # products of entries that a block may need (some hundred MB)
 
 
 def terms(plan: Plan, name: str) -> dict[str, Any]:
-    """What takes the place of cells for sparse vectors: ranges of terms, from the rarest on.
+    """Ranges of terms, the rarest first, which replace cells for sparse vectors.
 
     Returns:
         Copies of rows that ranges will get, at most.
@@ -94,9 +93,9 @@ def ranges_of(frequency: Ints, counts: Ints, ranges: int) -> Ints:
     rows = np.cumsum(counts[order].astype(np.float64))
     pairs = np.cumsum(counts[order].astype(np.float64) ** 2)
     share = (rows / max(1.0, rows[-1]) + pairs / max(1.0, pairs[-1])) / 2
-    found = np.empty(len(order), np.int64)
-    found[order] = np.minimum(np.floor(share * ranges * (1 - 1e-12)), ranges - 1).astype(np.int64)
-    return found
+    range_of_term = np.empty(len(order), np.int64)
+    range_of_term[order] = np.minimum(np.floor(share * ranges * (1 - 1e-12)), ranges - 1).astype(np.int64)
+    return range_of_term
 
 
 def in_common_part(rows: Any, frequency: Ints, bound: float) -> NDArray[np.bool_]:
@@ -105,15 +104,15 @@ def in_common_part(rows: Any, frequency: Ints, bound: float) -> NDArray[np.bool_
     order = np.lexsort((rows.indices, -frequency[rows.indices], number))
     total = np.cumsum(rows.data[order].astype(np.float64) ** 2)
     before = np.append(0.0, total)[rows.indptr[:-1]]
-    found = np.empty(len(order), bool)
-    found[order] = total - before[number] <= bound**2
-    return found
+    common = np.empty(len(order), bool)
+    common[order] = total - before[number] <= bound**2
+    return common
 
 
 def terms_in(plan: Plan) -> tuple[Ints, Ints, float]:
     """(D,) frequency and range of each term, and the norm of a common part."""
-    found = Arrays(plan.file("terms", "all", "terms"))
-    return found.read("frequency"), found.read("range"), float(found.read("bound")[0])
+    arrays = Arrays(plan.file("terms", "all", "terms"))
+    return arrays.read("frequency"), arrays.read("range"), float(arrays.read("bound")[0])
 
 
 def _squares(rows: Any) -> Floats:
@@ -157,7 +156,7 @@ def links_terms(plan: Plan, name: str) -> dict[str, Any]:
     norm = np.sqrt(np.asarray(rest.multiply(rest).sum(axis=1), np.float64).ravel())
     compared = 0
 
-    def found() -> Iterator[Found]:
+    def pairs() -> Iterator[Found]:
         nonlocal compared
         for start, stop in _blocks(inside):
             near = (inside[start:stop] @ inside[start:].T).tocoo()
@@ -167,10 +166,10 @@ def links_terms(plan: Plan, name: str) -> dict[str, Any]:
             keep = later & (near.data + norm[left] * norm[right] >= least - ROUNDING)
             left, right = left[keep].astype(np.int64), right[keep].astype(np.int64)
             dots = row_dots(rows, left, rows, right)
-            there = dots >= least
-            yield from in_numbers([(left[there], right[there], dots[there])], number, number)
+            reaches = dots >= least
+            yield from in_numbers([(left[reaches], right[reaches], dots[reaches])], number, number)
 
-    links = write_links(plan.file("links_terms", name, "links"), found())
+    links = write_links(plan.file("links_terms", name, "links"), pairs())
     return {"links": links, "compared": compared}
 
 
@@ -181,17 +180,17 @@ def _rows(plan: Plan, shard: int) -> tuple[Ints, Any]:
         file = Arrays(plan.file("scatter_terms", name, "rows"))
         begin, end = (int(place) for place in file.starts[shard : shard + 2])
         entries = file.read("entries", begin, end + 1)
-        here = (int(entries[0]), int(entries[-1]))
-        content = (file.read("data", *here), file.read("indices", *here), entries - entries[0])
+        entries_of_rows = (int(entries[0]), int(entries[-1]))
+        content = (file.read("data", *entries_of_rows), file.read("indices", *entries_of_rows), entries - entries[0])
         numbers.append(file.read("number", begin, end))
         parts.append(sparse.csr_matrix(content, (end - begin, plan.width)))
     return np.concatenate(numbers), sparse.vstack(parts, format="csr")
 
 
-def _only(rows: Any, kept: Any) -> Any:
+def _only(rows: Any, mask: Any) -> Any:
     """CSR rows with some of their entries."""
-    before = np.append(0, np.cumsum(kept))
-    return sparse.csr_matrix((rows.data[kept], rows.indices[kept], before[rows.indptr]), rows.shape)
+    before = np.append(0, np.cumsum(mask))
+    return sparse.csr_matrix((rows.data[mask], rows.indices[mask], before[rows.indptr]), rows.shape)
 
 
 def _blocks(rows: Any) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Tasks: each a function from files to files, with a mark that it is done.
+"""Tasks: each a function from files to files, with a mark that it is done; and `Work`, which does those that are not.
 
 A mark says what the files were made of, by a digest of inputs and settings. So a task is done again only if something
 that it depends on has changed, or if a file is not there. Files and marks are written under temporary names, then
@@ -8,20 +8,23 @@ renamed, the mark last: whatever is killed, what is marked is whole.
 import hashlib
 import json
 import platform
+import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from threadpoolctl import threadpool_limits
 
-from twicetold.files import write_json
-from twicetold.staged.plan import Plan
+from twicetold.files import TEMPORARY, write_json
+from twicetold.staged.plan import DROPPED, Plan
 from twicetold.trained.memory import forget_peak, peak_resident
 
+EVERY = 10.0  # seconds between two lines on progress
+PAUSES = (0.1, 1.0, 5.0)  # seconds
 VERSION = 3  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -43,10 +46,10 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "route": ("groups", ("links",)),
     "group": ("groups", ("groups",)),
     "number": ("groups", ("bits", "groups")),
-    "missed": ("dense", ()),
-    "join": ("join", ("parquet",)),
+    "recall_estimate": ("dense", ()),
+    "join": ("texts", ("parquet",)),
 }
-"""Of each stage: the module with its function, of the same name, and kinds of files that a task writes."""
+"""By stage: the module with its function, of the same name, and kinds of files that a task writes."""
 
 
 class Task(NamedTuple):
@@ -65,9 +68,13 @@ class Task(NamedTuple):
     plan: str = ""
 
 
+Progress: TypeAlias = Callable[[str], None]
+Launch: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Task]]
+
+
 @dataclass(frozen=True)
 class Done:
-    """What a mark says.
+    """Content of a mark.
 
     Args:
         digest: of all that the files depend on.
@@ -80,7 +87,7 @@ class Done:
     """
 
     digest: str
-    found: dict[str, Any]
+    result: dict[str, Any]
     sizes: dict[str, int]
     seconds: float
     cpu: float
@@ -103,10 +110,10 @@ def run(folder: str | Path, task: Task) -> None:
     stage = getattr(import_module(f"twicetold.staged.{STAGES[task.stage][0]}"), task.stage)
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
-        found = stage(plan, task.name)
+        result = stage(plan, task.name)
     done = Done(
         digest=task.digest,
-        found=found,
+        result=result,
         sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds(plan, task.stage)},
         seconds=round(time.monotonic() - began, 3),
         cpu=round(time.process_time() - cpu, 3),
@@ -118,12 +125,12 @@ def run(folder: str | Path, task: Task) -> None:
 
 def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
     """Kinds of files that a task of a stage writes by this plan."""
-    found = STAGES[stage][1]
-    return (*found, "dropped") if stage == "join" and plan.settings.drop else found
+    written = STAGES[stage][1]
+    return (*written, "dropped") if stage == "join" and plan.settings.drop else written
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:
-    """What the mark of a task says.
+    """Content of the mark of a task.
 
     Raises:
         OSError: if there is none.
@@ -133,7 +140,7 @@ def marked(plan: Plan, stage: str, name: str) -> Done:
 
 
 def done(plan: Plan, task: Task) -> Done | None:
-    """What the mark of a task says; None if it is to be done."""
+    """Content of the mark of a task; None if the task is to be done."""
     with suppress(OSError, ValueError, TypeError):
         mark = marked(plan, task.stage, task.name)
         if mark.digest != task.digest:
@@ -146,7 +153,7 @@ def done(plan: Plan, task: Task) -> Done | None:
 
 
 def digest(*parts: object) -> str:
-    """Of what a task depends on: numbers, texts, lists of them, digests of other tasks."""
+    """Digest of the inputs of a task: numbers, texts, lists of them, digests of other tasks."""
     text = json.dumps([VERSION, *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -154,3 +161,83 @@ def digest(*parts: object) -> str:
 def of_all(tasks: Iterable[Task]) -> str:
     """A digest of several tasks."""
     return digest([[task.stage, task.name, task.digest] for task in tasks])
+
+
+@dataclass
+class Work:
+    """Runs stages.
+
+    Args:
+        launch: does tasks.
+        progress: is called with a line on progress.
+    """
+
+    launch: Launch
+    progress: Progress
+    used: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By stage: tasks, seconds of processor time, peak bytes of a process, bytes that were written."""
+
+    def run(self, plan: Plan, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
+        """Do what is to be done of a stage.
+
+        Returns:
+            What each task found, by its name.
+        """
+        stage = tasks[0].stage if tasks else ""
+        marks = {task.name: done(plan, task) for task in tasks}
+        pending = [task for task in tasks if marks[task.name] is None]
+        began = last = time.monotonic()
+        if pending:
+            before = f", {len(tasks) - len(pending)} of {len(tasks)} done before" if len(pending) < len(tasks) else ""
+            self.progress(f"{stage}: {len(pending)} task{'s' if len(pending) > 1 else ''}{before}")
+            written = plan.write()
+            pending = [task._replace(plan=written) for task in pending]
+        for count, task in enumerate(self.launch(plan.folder, pending) if pending else (), 1):
+            marks[task.name] = _mark(plan, task)
+            now = time.monotonic()
+            if now - last > EVERY and count < len(pending):
+                left = (now - began) / count * (len(pending) - count)
+                self.progress(f"{stage}: {count} of {len(pending)}, {now - began:.0f} s, {left:.0f} s left")
+                last = now
+        results = {}
+        for name, mark in marks.items():
+            if mark is None:
+                raise OSError(f"{stage}: the files of the task {name} are not there: run the same command again")
+            results[name] = mark.result
+        self._note(stage, [mark for mark in marks.values() if mark])
+        return results
+
+    def finished(self, plan: Plan, tasks: Iterable[Task]) -> bool:
+        """True if nothing is to be done."""
+        return all(done(plan, task) for task in tasks)
+
+    def _note(self, stage: str, marks: Sequence[Done]) -> None:
+        if marks:
+            self.used[stage] = {
+                "tasks": len(marks),
+                "cpu": round(sum(mark.cpu for mark in marks), 2),
+                "peak": max(mark.peak for mark in marks),
+                "bytes": sum(sum(mark.sizes.values()) for mark in marks),
+            }
+
+
+def _mark(plan: Plan, task: Task) -> Done | None:
+    """Content of the mark of a task that has just ended; other machines may see it a moment later."""
+    for pause in PAUSES:
+        if (mark := done(plan, task)) is not None:
+            return mark
+        time.sleep(pause)
+    return done(plan, task)
+
+
+def remove(plan: Plan, stage: str) -> None:
+    """Delete the files of a stage that no later task needs."""
+    shutil.rmtree(plan.folder / stage, ignore_errors=True)
+
+
+def tidy(out: Path, stages: Path) -> None:
+    """Delete what a kill left half written, and plans of earlier calls."""
+    folders = (out, out / DROPPED, *stages.glob("*/"))
+    leftovers = [path for folder in folders for path in folder.glob(f"{TEMPORARY}*")]
+    for path in [*leftovers, *stages.glob("plan-*.json")]:
+        path.unlink(missing_ok=True)

@@ -1,7 +1,12 @@
-"""Stages of texts: `read` parts, find `exact` copies by hashes, and number `distinct` texts."""
+"""Stages of rows: `read` parts, find `exact` copies by hashes, number `distinct` texts, and `join` parts with groups.
+
+Shape letters: r rows of a part.
+"""
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +15,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.dedupe.distinct import folded, require_texts
+from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY
 from twicetold.files import write_file
-from twicetold.neighbours.grouping import Ints
-from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.bits import Bits
+from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.staged.arrays import Arrays, Bits, write_arrays
 from twicetold.staged.plan import BLOCK, Plan, numbered
-from twicetold.tables.files import choose_text, open_rows
+from twicetold.staged.tasks import marked
+from twicetold.tables.blocks import Block
+from twicetold.tables.files import choose_text, open_rows, write_rows
 
 GROUP = 1 << 13  # rows of a group of Parquet, which is the least that is read
-ADDED = ("group", "representative", "probability_to_representative", "similarity_to_representative")
 SCHEMA = pa.schema([("text", pa.large_string())])
 
 
@@ -41,18 +47,18 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
         pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
     ):
         column = choose_text(rows, settings.text)
-        waiting: list[str] = []
+        pending: list[str] = []
         for block in rows.blocks([column], skip_bad=settings.skip_bad):
             columns.update(dict.fromkeys(block.table.column_names))
             if taken := [each for each in ADDED if each in columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             texts = block.texts(column)
             hashes += hashes_of(texts)
-            waiting += texts
-            whole = len(waiting) - len(waiting) % GROUP
-            _write(writer, waiting[:whole])
-            waiting = waiting[whole:]
-        _write(writer, waiting)
+            pending += texts
+            whole = len(pending) - len(pending) % GROUP
+            _write(writer, pending[:whole])
+            pending = pending[whole:]
+        _write(writer, pending)
     keys = np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     content = {"row": order, "high": keys[order, 0], "low": keys[order, 1]}
@@ -62,7 +68,7 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def hashes_of(texts: list[str]) -> list[bytes]:
-    """16 bytes for each text, the same for texts that are equal in their normal form but for white space."""
+    """16 bytes for each text, the same for texts that are equal in their normal form except for white space."""
     plain = require_texts(folded(pa.array(texts, pa.large_string())))
     return [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in plain.to_pylist()]
 
@@ -93,12 +99,12 @@ def _slices(plan: Plan, bucket: int) -> Iterator[tuple[Ints, Any, Any]]:
     step = -(-(2**64) // plan.buckets)
     least, most = bucket * step, min((bucket + 1) * step, 2**64) - 1
     for part, offset in zip(plan.names, plan.offsets[:-1], strict=True):
-        found = Arrays(plan.file("read", part, "keys"))
-        high = found.mapped("high")
+        keys = Arrays(plan.file("read", part, "keys"))
+        high = keys.mapped("high")
         start = int(np.searchsorted(high, np.uint64(least)))
         stop = int(np.searchsorted(high, np.uint64(most), side="right"))
         yield tuple(  # type: ignore[misc]
-            found.read(each, start, stop) + (offset if each == "row" else 0) for each in ("row", "high", "low")
+            keys.read(each, start, stop) + (offset if each == "row" else 0) for each in ("row", "high", "low")
         )
 
 
@@ -106,10 +112,10 @@ def copies_in(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints]:
     """The rows from `start` to `stop` that are copies, ascending, and the first row of the same text for each."""
     parts = []
     for bucket in range(plan.buckets):
-        found = Arrays(plan.file("exact", f"{bucket:06}", "copies"))
-        rows = found.mapped("row")
+        copies = Arrays(plan.file("exact", f"{bucket:06}", "copies"))
+        rows = copies.mapped("row")
         begin, end = (int(place) for place in np.searchsorted(rows, (start, stop)))
-        parts.append((found.read("row", begin, end), found.read("first", begin, end)))
+        parts.append((copies.read("row", begin, end), copies.read("first", begin, end)))
     row, first = (np.concatenate(side) for side in zip(*parts, strict=True))
     order = np.argsort(row)
     return row[order], first[order]
@@ -141,7 +147,7 @@ def firsts_of(plan: Plan) -> Bits:
 
 def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
     """Texts of some rows, which ascend."""
-    found: list[str] = []
+    result: list[str] = []
     ends = np.searchsorted(rows, plan.offsets)
     for number in np.flatnonzero(np.diff(ends)).tolist():
         inside = rows[ends[number] : ends[number + 1]] - plan.offsets[number]
@@ -149,8 +155,76 @@ def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
             groups = np.unique(inside // GROUP)
             for start in range(0, len(groups), 8):
                 some = groups[start : start + 8]
-                here = inside[np.isin(inside // GROUP, some)]
-                place = np.searchsorted(some, here // GROUP) * GROUP + here % GROUP
+                wanted = inside[np.isin(inside // GROUP, some)]
+                place = np.searchsorted(some, wanted // GROUP) * GROUP + wanted % GROUP
                 texts = file.read_row_groups(some.tolist())["text"]
-                found += pc.take(texts, place).to_pylist()
-    return found
+                result += pc.take(texts, place).to_pylist()
+    return result
+
+
+def join(plan: Plan, name: str) -> dict[str, Any]:
+    """Write a part, and the rows that are dropped from it.
+
+    Returns:
+        Number of the rows of either.
+
+    Raises:
+        ValueError: if the part is not as it was when it was read.
+    """
+    number = plan.names.index(name)
+    group, representative, probability = _of_rows(plan, plan.offsets[number], plan.offsets[number + 1])
+    survives = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
+    start, written, columns = 0, 0, marked(plan, "read", name).result["columns"]
+    with ExitStack() as stack:
+        rows = stack.enter_context(open_rows(plan.part(name).file, delimiter=plan.settings.delimiter))
+        write = stack.enter_context(write_rows(plan.file("join", name, "parquet")))
+        drop = stack.enter_context(write_rows(plan.file("join", name, "dropped"))) if plan.settings.drop else None
+        column = choose_text(rows, plan.settings.text)
+        for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
+            rows_of_block = slice(start, start + len(block))
+            start += len(block)
+            if start > len(group):
+                break
+            added = {
+                "group": pa.array(group[rows_of_block]),
+                "representative": pa.array(representative[rows_of_block] + 1),
+                PROBABILITY if plan.known.calibrated else SIMILARITY: pa.array(probability[rows_of_block]),
+            }
+            block = _with_all(block, columns).with_columns(added)
+            if drop is not None:
+                drop(block.where(~survives[rows_of_block]))
+                block = block.where(survives[rows_of_block])
+            written += len(block)
+            write(block)
+        if start != len(group) or not plan.part(name).unchanged:
+            raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
+    return {"rows": written, "dropped": start - written}
+
+
+def _with_all(block: Block, columns: list[str]) -> Block:
+    """The rows with all columns; JSON lines may have some in later rows alone."""
+    table = block.table
+    for name in columns:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(block), pa.string()))
+    return replace(block, table=table)
+
+
+def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
+    """(r,) group, row of the representative, and probability, of consecutive rows."""
+    firsts, groups = firsts_of(plan), Bits.read(plan.file("number", "all", "bits"))
+    first = np.arange(start, stop)
+    row, of_row = copies_in(plan, start, stop)
+    first[row - start] = of_row
+    text = firsts.ranks(first)
+    file = Arrays(plan.file("number", "all", "groups"))
+    node = file.mapped("node")
+    place = np.searchsorted(node, text)
+    linked = np.flatnonzero(place < len(node))
+    linked = linked[node[place[linked]] == text[linked]]
+    at = place[linked]
+    group, representative, probability = groups.ranks(text), first, np.ones(len(text))
+    group[linked] = file.mapped("group")[at]
+    representative[linked] = file.mapped("row")[at]
+    probability[linked] = file.mapped("probability")[at]
+    return group, representative, probability

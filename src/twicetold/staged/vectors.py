@@ -15,11 +15,11 @@ FEW = 0.02  # share of a block's rows below which they are read one by one
 
 def block(plan: Plan, name: str) -> Any:
     """(b, D) vectors of a block, dense or CSR."""
-    found = Arrays(plan.file("encode", name, "vectors"))
+    arrays = Arrays(plan.file("encode", name, "vectors"))
     if not plan.sparse:
-        return found.read("vectors")
-    starts = found.starts
-    return sparse.csr_matrix((found.read("data"), found.read("indices"), starts), (len(starts) - 1, plan.width))
+        return arrays.read("vectors")
+    starts = arrays.starts
+    return sparse.csr_matrix((arrays.read("data"), arrays.read("indices"), starts), (len(starts) - 1, plan.width))
 
 
 def vectors_of(plan: Plan, numbers: Ints) -> Any:
@@ -32,10 +32,10 @@ def vectors_of(plan: Plan, numbers: Ints) -> Any:
 
 def lengths_of(plan: Plan, numbers: Ints) -> Ints:
     """(k,) characters of some distinct texts, which ascend."""
-    found = [
+    lengths = [
         Arrays(plan.file("encode", name, "vectors")).read("length")[inside] for name, inside in _by_block(plan, numbers)
     ]
-    return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
+    return np.concatenate([np.empty(0, np.int64), *lengths]).astype(np.int64)
 
 
 def _by_block(plan: Plan, numbers: Ints) -> Iterator[tuple[str, Ints]]:

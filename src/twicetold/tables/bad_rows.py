@@ -16,11 +16,11 @@ class BadRow(NamedTuple):
     place: int
     """Line on which it begins; in a Parquet file the number of the row. From 1."""
     reason: str
-    """Of the kind that is counted: `bad_label`."""
+    """Kind by which bad rows are counted: `bad_label`."""
     what: str
-    """What was expected and what came: `expected 0, 1, true or false; got 'maybe'`."""
+    """Expected and actual value: `expected 0, 1, true or false; got 'maybe'`."""
     column: str | None = None
-    """Where one column alone is at fault."""
+    """The column, if one alone is at fault."""
 
     @property
     def why(self) -> str:
@@ -28,7 +28,7 @@ class BadRow(NamedTuple):
         return self.what if self.column is None else f"column {self.column!r}: {self.what}"
 
     def at(self, unit: str) -> str:
-        """The same with the place, which is a `line` or a `row`."""
+        """The reason with the place, which is a `line` or a `row`."""
         return f"{unit} {self.place}{': ' if self.column is None else ', '}{self.why}"
 
 
@@ -44,10 +44,10 @@ class BadRows:
     count: int = 0
     listed: list[str] = field(default_factory=list)
 
-    def add(self, found: Sequence[BadRow]) -> None:
+    def add(self, rows: Sequence[BadRow]) -> None:
         """Note rows, in the order of the file."""
-        self.count += len(found)
-        self.listed += [row.at(self.unit) for row in found[: LISTED - len(self.listed)]]
+        self.count += len(rows)
+        self.listed += [row.at(self.unit) for row in rows[: LISTED - len(self.listed)]]
 
     def __str__(self) -> str:
         more = [f"and {self.count - len(self.listed):,} more"] if self.count > len(self.listed) else []
@@ -70,9 +70,9 @@ def shown(value: str | None) -> str:
 
 
 def not_utf8(text: str) -> str:
-    """What is wrong with a line that was read with `surrogateescape`, or with another line of its record."""
-    found = INVALID.search(text)
-    byte = f"got the byte 0x{ord(found[0]) - 0xDC00:02x}" if found else "which another line of this row is not"
+    """Description of the fault of a line that was read with `surrogateescape`, or with another line of its record."""
+    invalid = INVALID.search(text)
+    byte = f"got the byte 0x{ord(invalid[0]) - 0xDC00:02x}" if invalid else "which another line of this row is not"
     return f"expected UTF-8, {byte}. {CONVERT}"
 
 

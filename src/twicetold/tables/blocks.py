@@ -52,11 +52,11 @@ class Block:
             table = table.append_column(name, pa.array(values))
         return replace(self, table=table, added=(*self.added, *columns))
 
-    def where(self, kept: NDArray[np.bool_]) -> "Block":
-        """Those of the rows, by a mask (R,)."""
-        mask = pa.array(kept)
+    def where(self, chosen: NDArray[np.bool_]) -> "Block":
+        """Rows that are chosen by a mask (R,)."""
+        mask = pa.array(chosen)
         objects = None if self.objects is None else self.objects.filter(mask)
-        return replace(self, table=self.table.filter(mask), lines=self.lines[kept], objects=objects)
+        return replace(self, table=self.table.filter(mask), lines=self.lines[chosen], objects=objects)
 
 
 def one_piece(column: pa.ChunkedArray) -> pa.Array:
@@ -103,7 +103,7 @@ def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values of a type are texts, also if they are numbered (a dictionary, a category)."""
+    """True if values of a type are texts, also if they are numbered (a dictionary, a category)."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 

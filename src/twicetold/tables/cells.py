@@ -98,12 +98,12 @@ def json_values(values: pa.Array) -> list[Any]:
         return [None if length is None else [next(rest) for _ in range(length)] for length in lengths]
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
         return json_values(values.storage)
-    found = values.to_pylist()
+    plain = values.to_pylist()
     if pa.types.is_floating(kind):
-        return [finite(value) for value in found]
+        return [finite(value) for value in plain]
     if isinstance(kind, pa.BaseExtensionType):  # a UUID
-        return [None if value is None else str(value) for value in found]
-    return [b64encode(value).decode() if isinstance(value, bytes) else value for value in found]
+        return [None if value is None else str(value) for value in plain]
+    return [b64encode(value).decode() if isinstance(value, bytes) else value for value in plain]
 
 
 def _spelt_times(values: pa.Array) -> list[str | None]:

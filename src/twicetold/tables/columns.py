@@ -31,14 +31,14 @@ DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
-"""Whether two texts say the same, as a person answers, in small letters."""
+"""Answers of a person to whether two texts say the same, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 
 Column: TypeAlias = Any
 """A list, an array of NumPy, or a column of pandas, polars or pyarrow."""
 Size: TypeAlias = float | str | datetime.timedelta
-"""How far apart values may be: a number, or for dates a `timedelta` or a text such as 90m, 3d and 2w."""
+"""Maximum distance of values: a number, or for dates a `timedelta` or a text such as 90m, 3d and 2w."""
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -69,24 +69,24 @@ def column_of(values: Column) -> pa.Array:
     require_values(values, "a column of values")
     try:
         if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
-            found = one_piece(pa.chunked_array(values))
+            column = one_piece(pa.chunked_array(values))
         elif isinstance(values, pa.Array) or hasattr(values, "__arrow_c_array__"):
-            found = pa.array(values)
+            column = pa.array(values)
         else:
             if isinstance(values, np.ndarray) and values.dtype.kind == "M":  # Arrow knows no hours and minutes
                 values = values.astype("datetime64[us]")
-            found = pa.array(values, from_pandas=True)
+            column = pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise _not_of_one_kind(values, error) from error
-    found = decoded(only_column(found))
-    if pa.types.is_float16(found.type):  # Arrow has few functions of these
-        found = found.cast(pa.float32())
-    if is_text(found.type):
-        found = pc.utf8_trim_whitespace(found.cast(pa.string()))
-        return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
-    if pa.types.is_floating(found.type):
-        return pc.if_else(pc.is_nan(found), pa.scalar(None, found.type), found)
-    return found
+    column = decoded(only_column(column))
+    if pa.types.is_float16(column.type):  # Arrow has few functions of these
+        column = column.cast(pa.float32())
+    if is_text(column.type):
+        column = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
 
 
 def _not_of_one_kind(values: Any, error: Exception) -> Exception:
@@ -110,13 +110,13 @@ def codes_of(values: Column) -> Ints:
     Raises:
         TypeError: if they are no column, or lists and the like.
     """
-    found = column_of(values)
-    if pa.types.is_null(found.type):
-        return np.full(len(found), MISSING, np.int64)
+    column = column_of(values)
+    if pa.types.is_null(column.type):
+        return np.full(len(column), MISSING, np.int64)
     try:
-        codes = found.dictionary_encode().indices
+        codes = column.dictionary_encode().indices
     except pa.ArrowException as error:
-        raise TypeError(f"expected plain values, got {found.type}") from error
+        raise TypeError(f"expected plain values, got {column.type}") from error
     return np.asarray(pc.fill_null(codes.cast(pa.int64()), MISSING).to_numpy(zero_copy_only=False))
 
 
@@ -130,15 +130,15 @@ def answers_of(values: Column) -> Ints:
         TypeError: if they are no column.
         BadValues: if a value is none of them.
     """
-    found = column_of(values)
-    found = found.cast(pa.float64(), safe=False) if _is_number(found.type) else found
+    column = column_of(values)
+    column = column.cast(pa.float64(), safe=False) if _is_number(column.type) else column
     try:
-        spelt = pc.utf8_lower(found.cast(pa.string()))
+        spelt = pc.utf8_lower(column.cast(pa.string()))
     except pa.ArrowException as error:
-        raise TypeError(f"expected {ANSWERED}; got {found.type}") from error
+        raise TypeError(f"expected {ANSWERED}; got {column.type}") from error
     spelt = pc.if_else(pc.equal(spelt, "nan"), pa.scalar(None, pa.string()), spelt)
     known = pc.index_in(spelt, pa.array(list(ANSWERS)))
-    _require(spelt, pc.or_(pc.is_null(spelt), pc.is_valid(known)), ANSWERED)
+    require_right(spelt, pc.or_(pc.is_null(spelt), pc.is_valid(known)), ANSWERED)
     answers = pa.array(map(int, ANSWERS.values()), pa.int64()).take(known)
     return np.asarray(pc.fill_null(answers, MISSING).to_numpy(zero_copy_only=False))
 
@@ -150,20 +150,20 @@ def numbers_of(values: Column) -> Floats:
         TypeError: if they are no column, or neither numbers nor texts.
         BadValues: if a text is no number, or a number is infinite.
     """
-    found = column_of(values)
-    if is_text(found.type):
-        found = pc.if_else(pc.equal(pc.utf8_lower(found), "nan"), pa.scalar(None, pa.string()), found)
-        right = pc.match_substring_regex(found, NUMBER)
-        dated = pc.match_substring_regex(found, DATE)
-        comma = pc.match_substring_regex(found, DECIMAL_COMMA)
+    column = column_of(values)
+    if is_text(column.type):
+        column = pc.if_else(pc.equal(pc.utf8_lower(column), "nan"), pa.scalar(None, pa.string()), column)
+        right = pc.match_substring_regex(column, NUMBER)
+        dated = pc.match_substring_regex(column, DATE)
+        comma = pc.match_substring_regex(column, DECIMAL_COMMA)
         hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
         hint = "; decimals have a point" if not hint and pc.all(pc.or_(right, comma)).as_py() else hint
-        _require(found, right, f"numbers{hint}")
-    elif pa.types.is_temporal(found.type):
-        raise TypeError(f"expected numbers, got {found.type}: for dates, give the size with a unit, such as 3d")
-    elif not (_is_number(found.type) or pa.types.is_null(found.type)):
-        raise TypeError(f"expected numbers, got {found.type}")
-    numbers = _floats(found)
+        require_right(column, right, f"numbers{hint}")
+    elif pa.types.is_temporal(column.type):
+        raise TypeError(f"expected numbers, got {column.type}: for dates, give the size with a unit, such as 3d")
+    elif not (_is_number(column.type) or pa.types.is_null(column.type)):
+        raise TypeError(f"expected numbers, got {column.type}")
+    numbers = _floats(column)
     if np.isinf(numbers).any():
         raise BadValues("finite numbers", np.flatnonzero(np.isinf(numbers)), str(numbers[np.isinf(numbers)][0]))
     return numbers
@@ -178,26 +178,26 @@ def times_of(values: Column) -> Floats:
         TypeError: if they are no column, or neither dates nor numbers nor texts.
         BadValues: if a value is no date.
     """
-    found = column_of(values)
-    if pa.types.is_date(found.type) or pa.types.is_timestamp(found.type):
-        zone = getattr(found.type, "tz", None)
-        return _floats(found.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()))
-    if is_text(found.type):
-        plain = pc.match_substring_regex(found, r"^[+-]?\d+(?:\.\d+)?$")
+    column = column_of(values)
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        zone = getattr(column.type, "tz", None)
+        return _floats(column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()))
+    if is_text(column.type):
+        plain = pc.match_substring_regex(column, r"^[+-]?\d+(?:\.\d+)?$")
         if not pc.all(plain).as_py():  # of no value at all it is true
-            return _parsed(found)
-    elif not (_is_number(found.type) or pa.types.is_null(found.type)):
-        raise TypeError(f"expected {DATES}; got {found.type}")
-    numbers = _floats(found)
+            return _parsed(column)
+    elif not (_is_number(column.type) or pa.types.is_null(column.type)):
+        raise TypeError(f"expected {DATES}; got {column.type}")
+    numbers = _floats(column)
     known = np.abs(numbers[~np.isnan(numbers)])
     largest = float(known.max(initial=0.0))
     if len(known) and (largest < LEAST_UNIX or not np.isfinite(largest)):
-        raise BadValues(DATES, np.flatnonzero(~np.isnan(numbers)), shown(str(found.drop_null()[0].as_py())))
+        raise BadValues(DATES, np.flatnonzero(~np.isnan(numbers)), shown(str(column.drop_null()[0].as_py())))
     return numbers * next(factor for below, factor in UNIX if largest < below)
 
 
 def size_of(size: Size) -> tuple[float, bool]:
-    """How far apart values may be, and whether they are times; then it is in microseconds.
+    """Maximum distance of values, in microseconds if they are times, and whether they are.
 
     Raises:
         TypeError: if it is neither a number nor a text nor a `timedelta`.
@@ -206,13 +206,13 @@ def size_of(size: Size) -> tuple[float, bool]:
     if isinstance(size, datetime.timedelta):
         value, timed = size.total_seconds() * MICRO, True
     elif isinstance(size, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])?", size.strip())
-        if found is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])?", size.strip())
+        if match is None:
             raise ValueError(
                 f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}); got {size!r}"
             )
-        timed = found[2] is not None
-        value = float(found[1]) * (SECONDS[found[2]] * MICRO if timed else 1)
+        timed = match[2] is not None
+        value = float(match[1]) * (SECONDS[match[2]] * MICRO if timed else 1)
     else:
         require_number("size", size)
         value, timed = float(size), False
@@ -221,40 +221,47 @@ def size_of(size: Size) -> tuple[float, bool]:
     return value, timed
 
 
-def _parsed(found: pa.Array) -> Floats:
+def _parsed(column: pa.Array) -> Floats:
     """Times that are spelt as in ISO 8601."""
-    _require(found, pc.match_substring_regex(found, DATE), DATES)
-    found = pc.replace_substring_regex(found, r"(\.\d{6})\d+", r"\1")
-    zoned = pc.match_substring_regex(found, ZONE)
+    require_right(column, pc.match_substring_regex(column, DATE), DATES)
+    column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
+    zoned = pc.match_substring_regex(column, ZONE)
     nothing = pa.scalar(None, pa.string())
     try:
-        with_zone = pc.if_else(zoned, found, nothing).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-        without = pc.if_else(zoned, nothing, found).cast(pa.timestamp("us")).cast(pa.int64())
+        with_zone = pc.if_else(zoned, column, nothing).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        without = pc.if_else(zoned, nothing, column).cast(pa.timestamp("us")).cast(pa.int64())
     except pa.ArrowException as error:  # a 13th month: rows are looked at one by one only here
-        wrong = pa.array([value is not None and not _is_time(value) for value in found.to_pylist()])
-        _require(found, pc.invert(wrong), DATES)
+        kinds = (pa.timestamp("us", "UTC" if zone else None) for zone in zoned.to_pylist())
+        right = [
+            value is None or castable([value], kind) for value, kind in zip(column.to_pylist(), kinds, strict=True)
+        ]
+        require_right(column, pa.array(right), DATES)
         raise AssertionError from error
     return _floats(pc.coalesce(with_zone, without))
 
 
-def _is_time(value: str) -> bool:
-    zone = "UTC" if re.search(ZONE, value) else None
+def castable(values: list[str], kind: pa.DataType) -> bool:
+    """True if all texts can be read as values of a type."""
     try:
-        pa.array([value]).cast(pa.timestamp("us", zone))
+        pa.array(values).cast(kind)
     except pa.ArrowException:
         return False
     return True
 
 
-def _require(found: pa.Array, right: pa.Array, expected: str) -> None:
-    """Check that values that are there are right."""
+def require_right(column: pa.Array, right: Any, expected: str) -> None:
+    """Check that values that are not missing are right, by a mask (n,).
+
+    Raises:
+        BadValues: if some are not.
+    """
     wrong = np.flatnonzero(pc.fill_null(pc.invert(right), False).to_numpy(zero_copy_only=False))
     if len(wrong):
-        raise BadValues(expected, wrong, shown(found[int(wrong[0])].as_py()))
+        raise BadValues(expected, wrong, shown(column[int(wrong[0])].as_py()))
 
 
-def _floats(found: pa.Array) -> Floats:
-    filled = pc.fill_null(found.cast(pa.float64(), safe=False), float("nan"))
+def _floats(column: pa.Array) -> Floats:
+    filled = pc.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
     return np.asarray(filled.to_numpy(zero_copy_only=False), np.float64)
 
 

@@ -33,7 +33,7 @@ class Records:
     lines: list[int] = field(default_factory=list)
     """(R,) line on which each row begins."""
     several: list[int] = field(default_factory=list)
-    """Those of the lines whose row goes on over further ones."""
+    """The lines whose row goes on over further ones."""
     malformed: list[tuple[int, str]] = field(default_factory=list)
     """Line and reason, in the order of the file."""
 
@@ -51,7 +51,7 @@ def records(lines: Sequence[str], *, delimiter: str, width: int, invalid: Set[in
         width: fields of a record.
         invalid: lines, from 1, that are not UTF-8.
     """
-    found = Records(width)
+    result = Records(width)
     start = 0
     while start < len(lines):
         begin = start
@@ -63,25 +63,25 @@ def records(lines: Sequence[str], *, delimiter: str, width: int, invalid: Set[in
                     _check_that_nothing_was_swallowed(row, lines[begin:end], delimiter=delimiter, width=width)
                 if invalid and not invalid.isdisjoint(range(begin + 1, end + 1)):
                     full = [number for number in range(begin, end) if lines[number].strip("\r\n")]
-                    found.malformed.extend((number + 1, "not_utf8") for number in full)
+                    result.malformed.extend((number + 1, "not_utf8") for number in full)
                 elif len(row) == width:
-                    found.values.extend(row)
-                    found.lines.append(begin + 1)
+                    result.values.extend(row)
+                    result.lines.append(begin + 1)
                     if end - begin > 1:
-                        found.several.append(begin + 1)
+                        result.several.append(begin + 1)
                 elif row:
-                    found.malformed.append((begin + 1, "wrong_column_count"))
+                    result.malformed.append((begin + 1, "wrong_column_count"))
                 begin = end
             break
         except csv.Error:
             too_long = len(lines[begin]) > csv.field_size_limit()
-            found.malformed.append((begin + 1, "field_too_long" if too_long else "unclosed_quote"))
+            result.malformed.append((begin + 1, "field_too_long" if too_long else "unclosed_quote"))
             start = begin + 1
-    return found
+    return result
 
 
 def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence[str]) -> str:
-    """What is wrong with a malformed line, other than its bytes, and what to do about it.
+    """Description of the fault of a malformed line, other than its bytes, and what to do about it.
 
     Args:
         reason: of `Records.malformed`.

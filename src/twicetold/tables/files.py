@@ -68,7 +68,7 @@ class Rows:
 
     @property
     def unit(self) -> str:
-        """What the places of rows count: `line` or, in Parquet, `row`."""
+        """Unit of the places of rows: `line` or, in Parquet, `row`."""
         return "row" if self.format == "parquet" else "line"
 
     def blocks(self, texts: Sequence[str], *, skip_bad: bool = False) -> Iterator[Block]:
@@ -104,9 +104,9 @@ class Rows:
         with streams.naming(self.name):
             for block, malformed in self.reader.blocks(texts, columns=columns):
                 empty = _empty(block, texts)
-                kept = np.ones(len(block), bool)
-                kept[list(empty)] = False
-                yield block if kept.all() else block.where(kept), sorted([*malformed, *empty.values()])
+                sound = np.ones(len(block), bool)
+                sound[list(empty)] = False
+                yield block if sound.all() else block.where(sound), sorted([*malformed, *empty.values()])
 
     def require(self, column: str) -> None:
         """Check that there is a column of this name.
@@ -230,11 +230,11 @@ def write_rows(
 
 def _empty(block: Block, texts: Sequence[str]) -> dict[int, BadRow]:
     """The rows with a missing or empty text, by their number in the block."""
-    found: dict[int, BadRow] = {}
+    bad: dict[int, BadRow] = {}
     for column in texts:
         values = pc.utf8_trim_whitespace(pc.cast(decoded(block.table[column]), pa.string()))
         empty = np.asarray(pc.fill_null(pc.equal(values, ""), True))
         for row in np.flatnonzero(empty).tolist():
             what = f"expected a text, not an empty one; got {shown(values[row].as_py())}"
-            found.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column))
-    return found
+            bad.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column))
+    return bad

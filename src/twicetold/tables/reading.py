@@ -22,7 +22,7 @@ from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, 
 from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece
 from twicetold.tables.cells import dumped, finite
 from twicetold.tables.delimited import fault, records
-from twicetold.tables.separators import recognised, said_first
+from twicetold.tables.separators import named_separator, recognised
 
 BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
@@ -66,13 +66,13 @@ class _Bounded(io.BufferedIOBase):
         return True
 
     def read1(self, size: int = -1, /) -> bytes:
-        found: bytes = self._read(size)
-        end = max(found.rfind(b"\n"), found.rfind(b"\r"))
-        self._lines += found.count(b"\n")
-        self._length = len(found) - 1 - end if end >= 0 else self._length + len(found)
+        data: bytes = self._read(size)
+        end = max(data.rfind(b"\n"), data.rfind(b"\r"))
+        self._lines += data.count(b"\n")
+        self._length = len(data) - 1 - end if end >= 0 else self._length + len(data)
         if self._length > LONGEST:
             raise ValueError(f"line {self._lines}: {_too_long('a line')}")
-        return found
+        return data
 
 
 def _too_long(what: str) -> str:
@@ -96,9 +96,9 @@ class Delimited:
         self.several = 0
         self.lines = self.stream.readlines(BLOCK)
         _check_start(self.lines, expected="a header with the names of the columns, and rows")
-        said = said_first(self.lines)
-        start = int(said is not None)
-        self.delimiter = (said or recognised(self.lines, delimiter)) if recognise else delimiter
+        named = named_separator(self.lines)
+        start = int(named is not None)
+        self.delimiter = (named or recognised(self.lines, delimiter)) if recognise else delimiter
         reader = self._records(start)
         try:
             self.columns: list[str] = next(reader)
@@ -118,13 +118,13 @@ class Delimited:
         done, more = self.header, self.stream.readlines(BLOCK)
         while True:
             invalid = invalid_lines(self.lines)
-            found = records(self.lines, delimiter=self.delimiter, width=len(self.columns), invalid=invalid)
-            end = self._whole(found.malformed) if more else len(self.lines)
-            rows = bisect_right(found.lines, end)
-            self.several += bisect_right(found.several, end)
-            arrays = [found.column(place, rows) for place in places]
-            bad = [self._bad(line, reason, done) for line, reason in found.malformed if line <= end]
-            yield Block(pa.Table.from_arrays(arrays, names=names), done + np.array(found.lines[:rows], np.int64)), bad
+            split = records(self.lines, delimiter=self.delimiter, width=len(self.columns), invalid=invalid)
+            end = self._whole(split.malformed) if more else len(self.lines)
+            rows = bisect_right(split.lines, end)
+            self.several += bisect_right(split.several, end)
+            arrays = [split.column(place, rows) for place in places]
+            bad = [self._bad(line, reason, done) for line, reason in split.malformed if line <= end]
+            yield Block(pa.Table.from_arrays(arrays, names=names), done + np.array(split.lines[:rows], np.int64)), bad
             if not more:
                 return
             done += end
@@ -138,7 +138,7 @@ class Delimited:
         return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
-        """How many of the lines hold whole records: the last one may go on after them."""
+        """Number of lines that hold whole records: the last record may go on after them."""
         for line, reason in malformed:
             if reason == "unclosed_quote":
                 reader = self._records(line - 1)
@@ -238,7 +238,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _has_no_json(text: str, row: dict[str, Any]) -> bool:
-    """Whether a line has NaN or Infinity, which Python writes and JSON does not know."""
+    """True if a line has NaN or Infinity, which Python writes and JSON does not know."""
     return ("NaN" in text or "Infinity" in text) and finite(row) != row
 
 

@@ -1,4 +1,4 @@
-"""What separates the fields of a delimited file: by its name, or by its first lines.
+"""Separator of the fields of a delimited file, by its name or by the first lines.
 
 Spreadsheets write semicolons into .csv where decimals have a comma. So the separator of a .csv file is the one that
 splits its header; if several do, the one by which most of the first rows have as many fields as the header. A first
@@ -14,9 +14,9 @@ from itertools import islice
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPELT = {**SEPARATORS, **{each: each for each in SEPARATORS.values()}, "\\t": "\t"}
 USUAL = {"csv": ",", "tsv": "\t"}
-"""Of a format."""
+"""Separator of each format."""
 ROWS = 100  # that are looked at
-SAID = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
+NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
 
 
 def separator_of(asked: str | None) -> str | None:
@@ -32,10 +32,10 @@ def separator_of(asked: str | None) -> str | None:
     return SPELT[asked.lower()]
 
 
-def said_first(lines: Sequence[str]) -> str | None:
+def named_separator(lines: Sequence[str]) -> str | None:
     """The separator that a first line `sep=;` names; None if there is no such line."""
-    found = SAID.fullmatch(lines[0]) if lines else None
-    return None if found is None else found[1]
+    match = NAMED.fullmatch(lines[0]) if lines else None
+    return None if match is None else match[1]
 
 
 def recognised(lines: Sequence[str], usual: str) -> str:
@@ -62,7 +62,7 @@ def recognised(lines: Sequence[str], usual: str) -> str:
 
 
 def _fits(lines: Sequence[str], separator: str, width: int) -> bool:
-    """Whether most of the first rows have as many fields as the header."""
+    """True if most of the first rows have as many fields as the header."""
     rows = [row for row in islice(_rows(lines, separator), 1, ROWS + 1) if row]
     return 2 * sum(len(row) == width for row in rows) > len(rows) or not rows
 

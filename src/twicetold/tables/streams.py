@@ -39,18 +39,18 @@ def format_of(file: str | Path, asked: str | None = None, *, way: str | None = N
         raise ValueError(f"expected one of {', '.join(FORMATS)} as format, got {asked!r}")
     path = Path(file)
     suffix = Path(path.stem).suffix if compression_of(file) else path.suffix
-    found = SUFFIXES.get(suffix.lower(), asked)
-    if found is None:
+    format = SUFFIXES.get(suffix.lower(), asked)
+    if format is None:
         expected = f"expected a file that ends in {', '.join(SUFFIXES)}, and {' or '.join(COMPRESSIONS)} after that"
         raise ValueError(
             f"{name_of(file)}: the format is not known by the suffix; {way or f'{expected} if it is compressed'}; "
             f"got {suffix!r}"
         )
-    return found
+    return format
 
 
 def compression_of(file: str | Path) -> str | None:
-    """How a file is compressed, by its suffix."""
+    """Compression of a file, by its suffix."""
     return COMPRESSIONS.get(Path(file).suffix.lower())
 
 
@@ -93,7 +93,7 @@ def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writing(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
-    """Where to write the bytes of a file, which are packed if its suffix says so.
+    """A stream for the bytes of a file, which are packed if its suffix says so.
 
     Args:
         file: its path, or `-` for standard output.
@@ -137,14 +137,14 @@ def _unpacked(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
 
 
 def is_one_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
+    """True if two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
     if str(one) == str(other) == STANDARD:
         return True
     try:
-        found, further = _status(one), _status(other)
+        status, other_status = _status(one), _status(other)
     except (FileNotFoundError, io.UnsupportedOperation):  # the latter: standard output is captured
         return Path(one).resolve() == Path(other).resolve()
-    return os.path.samestat(found, further) and not stat.S_ISCHR(found.st_mode)
+    return os.path.samestat(status, other_status) and not stat.S_ISCHR(status.st_mode)
 
 
 def _status(file: str | Path) -> os.stat_result:

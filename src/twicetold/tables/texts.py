@@ -44,15 +44,15 @@ def texts_of(values: TextsLike) -> Sequence[str]:
         ValueError: if a text holds half of a surrogate pair.
     """
     require_values(values, "a list of texts")
-    found = values if isinstance(values, list | tuple) else _listed(values)
-    if not set(map(type, found)) <= {str}:
-        for row, value in enumerate(found):
+    texts = values if isinstance(values, list | tuple) else _listed(values)
+    if not set(map(type, texts)) <= {str}:
+        for row, value in enumerate(texts):
             if not isinstance(value, str):
                 raise TypeError(
                     f"expected texts; row {row} (from 0) is {value!r:.60}: fill in what is missing, or leave it out"
                 )
-    require_encodable(found)
-    return found
+    require_encodable(texts)
+    return texts
 
 
 def require_values(values: Any, expected: str) -> None:

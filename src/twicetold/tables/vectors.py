@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.tables.bad_rows import shown
 from twicetold.tables.blocks import is_text
-from twicetold.tables.columns import BadValues, Column, column_of
+from twicetold.tables.columns import BadValues, Column, castable, column_of, require_right
 
 ROWS = 1 << 12  # spelt lists that are read at a time
 NUMBERS = "fiu"  # kinds of numbers: floating, whole ones, and whole ones without a sign
@@ -36,18 +35,18 @@ def matrix_in(file: Path) -> NDArray[Any]:
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {file}")
     try:
-        found: NDArray[Any] = np.lib.format.open_memmap(file, mode="r")
+        matrix: NDArray[Any] = np.lib.format.open_memmap(file, mode="r")
     except Exception as error:  # whatever a file from elsewhere brings about
-        said = " ".join(str(error).split())
-        if "Python objects" in said:
+        reason = " ".join(str(error).split())
+        if "Python objects" in reason:
             raise ValueError(
                 f"{file}: expected numbers, got Python objects, which are not read, as they may run code: save it "
                 'again with numpy.save(file, array.astype("float32"))'
             ) from error
         raise ValueError(
-            f"{file}: expected a matrix of numbers as numpy.save writes it, a row a text: {said[:LONGEST]}"
+            f"{file}: expected a matrix of numbers as numpy.save writes it, a row a text: {reason[:LONGEST]}"
         ) from error
-    return found
+    return matrix
 
 
 def unit_rows(vectors: Any, *, count: int, name: str = "vectors") -> Floats32:
@@ -71,13 +70,13 @@ def unit_rows(vectors: Any, *, count: int, name: str = "vectors") -> Floats32:
     if len(matrix) != count:
         raise ValueError(f"{name}: expected a row for each of {count:,} texts, got {len(matrix):,} rows")
     with np.errstate(over="ignore"):
-        found = np.array(matrix, np.float32, order="C")
-    length = np.sqrt(np.einsum("nd,nd->n", found, found, dtype=np.float64))
+        units = np.array(matrix, np.float32, order="C")
+    length = np.sqrt(np.einsum("nd,nd->n", units, units, dtype=np.float64))
     for wrong, what in ((~np.isfinite(length), "NaN or infinity"), (length == 0, "zeros alone")):
         if wrong.any():
             raise BadValues("vectors of finite numbers that are not all 0", np.flatnonzero(wrong), what)
-    found /= length[:, None]
-    return found
+    units /= length[:, None]
+    return units
 
 
 def of_lists(values: Column) -> Floats32:
@@ -87,57 +86,40 @@ def of_lists(values: Column) -> Floats32:
         TypeError: if values are something else.
         BadValues: if a list is missing, has another length than the first one, or is spelt otherwise.
     """
-    found = column_of(values)
-    missing = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
+    column = column_of(values)
+    missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
     if len(missing):
         raise BadValues(EXPECTED, missing, "no value")
-    if is_text(found.type):
-        return _spelt(found)
-    if not (pa.types.is_list(found.type) or pa.types.is_large_list(found.type) or _is_fixed(found.type)):
-        raise TypeError(f"expected {EXPECTED}; got {found.type}")
-    if not (pa.types.is_integer(kind := found.type.value_type) or pa.types.is_floating(kind)):
+    if is_text(column.type):
+        return _spelt(column)
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_kind(column.type) for is_kind in kinds):
+        raise TypeError(f"expected {EXPECTED}; got {column.type}")
+    if not (pa.types.is_integer(kind := column.type.value_type) or pa.types.is_floating(kind)):
         raise TypeError(f"expected {EXPECTED}; got lists of {kind}")
-    width = _width(pc.list_value_length(found))
-    flat = pc.list_flatten(found).to_numpy(zero_copy_only=False)  # NaN where a number is missing
+    width = _width(pc.list_value_length(column))
+    flat = pc.list_flatten(column).to_numpy(zero_copy_only=False)  # NaN where a number is missing
     with np.errstate(over="ignore"):
         return np.asarray(flat, np.float32).reshape(-1, width)
 
 
-def _is_fixed(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_fixed_size_list(kind))
-
-
-def _spelt(found: pa.Array) -> Floats32:
+def _spelt(column: pa.Array) -> Floats32:
     """(n, D) numbers of lists that are spelt as in JSON."""
-    right = pc.match_substring_regex(found, LIST).to_numpy(zero_copy_only=False)
-    _require(found, right)
-    commas = pc.count_substring(found, ",")
+    require_right(column, pc.match_substring_regex(column, LIST), EXPECTED)
+    commas = pc.count_substring(column, ",")
     width = _width(pc.add(commas, 1))
-    matrix = np.empty((len(found), width), np.float32)
-    for start in range(0, len(found), ROWS):
-        part = found.slice(start, ROWS)
+    matrix = np.empty((len(column), width), np.float32)
+    for start in range(0, len(column), ROWS):
+        part = column.slice(start, ROWS)
         numbers = pc.list_flatten(pc.split_pattern(pc.utf8_trim(part, "[]"), ","))
         try:
             flat = pc.utf8_trim_whitespace(numbers).cast(pa.float32())
         except pa.ArrowException as error:  # rows are looked at one by one only here
-            _require(found, np.array([_is_list(value) for value in found.to_pylist()]))
+            lists = ([number.strip() for number in value.strip("[]").split(",")] for value in column.to_pylist())
+            require_right(column, pa.array([castable(each, pa.float32()) for each in lists]), EXPECTED)
             raise AssertionError from error
         matrix[start : start + len(part)] = flat.to_numpy(zero_copy_only=False).reshape(-1, width)
     return matrix
-
-
-def _is_list(value: str) -> bool:
-    try:
-        pa.array([number.strip() for number in value.strip("[]").split(",")]).cast(pa.float32())
-    except pa.ArrowException:
-        return False
-    return True
-
-
-def _require(found: pa.Array, right: NDArray[np.bool_]) -> None:
-    wrong = np.flatnonzero(~right)
-    if len(wrong):
-        raise BadValues(EXPECTED, wrong, shown(found[int(wrong[0])].as_py()))
 
 
 def _width(lengths: pa.Array) -> int:

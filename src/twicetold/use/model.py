@@ -198,8 +198,7 @@ class Model(LoadedModel):
         Args:
             texts: n of them, none empty.
             progress: is called with a description of each step.
-            options: fields of `twicetold.dedupe.options.DedupeOptions`, which describes them: `precision` or
-                `threshold`, `rule`, `keep`, `same`, `within`, `pairs`, `review`, `truth`.
+            options: fields of `twicetold.dedupe.options.DedupeOptions`, which describes them.
 
         Raises:
             TypeError: if this family scores pairs only, one text is given in place of several, an option is unknown,

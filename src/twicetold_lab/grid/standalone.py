@@ -43,7 +43,7 @@ def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
     further = [override for override in overrides if override.lstrip("+~").startswith(OF_DATA)]
     with one_at_a_time(
         Path(cfg.paths.processed, f"{TEMPORARY}{cfg.data.name}.lock"),
-        waiting=f"another command prepares {cfg.data.name}: waiting until it has",
+        message=f"another command prepares {cfg.data.name}: waiting until it has",
     ):
         for stage in _missing(cfg):
             _run(stage, f"data={choice}", *further)

@@ -115,7 +115,7 @@ def test_a_damaged_folder_ends_with_one_message_that_says_what_is_wrong(damage, 
 
 def test_vectors_that_are_shared_are_not_multiplied_beyond_a_limit(folder, monkeypatch):
     of_tensors(mapping=lambda vectors: np.zeros(len(vectors), np.uint8))(folder)
-    assert twicetold.fit(TEXTS, vectors=folder).dedupe(TEXTS).summary.texts == 3
+    assert twicetold.fit(TEXTS, vectors=folder).dedupe(TEXTS).summary.counts.texts == 3
     count = len(load_file(folder / "model.safetensors")["mapping"])
     monkeypatch.setattr(static_folder, "NUMBERS", 256 * count - 1)
     with pytest.raises(ValueError, match=f"expected 1 to .* numbers in all vectors, got {count} x 256"):

@@ -301,8 +301,8 @@ def test_columns_limit_what_is_linked(options, library_options, run, dated, tmp_
     assert done.exit_code == 0, done.stderr
     found = library.load(run()).dedupe(TEXTS, threshold=0.3, **library_options)
     assert [int(row["group"]) for row in rows((tmp_path / "out.csv").read_text())] == found.group.tolist()
-    assert json.loads(done.stdout)["alone"] == found.summary.alone
-    alone = found.summary.alone
+    assert json.loads(done.stdout)["alone"] == found.summary.counts.alone
+    alone = found.summary.counts.alone
     assert f"{alone} of 5 texts {'is' if alone == 1 else 'are'} linked with none" in done.stderr or not alone
 
 

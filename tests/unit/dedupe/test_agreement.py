@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, average_precision_score
+from twicetold.evaluation.dedupe_report import rank_pairs
 
 import twicetold
-from twicetold.commands._dedupe_told import MEASURES
+from twicetold.commands._dedupe_messages import MEASURES
 from twicetold.dedupe import agreement as module
-from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.agreement import KnownGroups, average_precision
+from twicetold.evaluation.inputs import DocumentVectors
 
 
 @pytest.fixture
@@ -33,12 +36,12 @@ def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many
     vectors = np.concatenate([vectors, vectors])
     model = twicetold.fit(many, lexical=True) if kind == "lexical" else twicetold.fit(many, vectors=vectors)
     found = model.dedupe(many, threshold=0.35, truth=truth)
-    seen, known = found.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
+    seen, known = found.summary.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
     codes, left, right = np.unique([str(each) for each in truth], return_inverse=True)[1], *pairs_of(known)
     same = codes[left] == codes[right]
-    assert found.agreement.rows == found.agreement.ranked == len(known)
-    assert found.agreement.pairs == same.sum()
-    assert found.agreement.groups == (np.bincount(codes[known]) > 1).sum()
+    assert found.summary.agreement.rows == found.summary.agreement.ranked == len(known)
+    assert found.summary.agreement.pairs == same.sum()
+    assert found.summary.agreement.groups == (np.bincount(codes[known]) > 1).sum()
     encoded = model.encode(many)
     encoded = encoded.toarray() if kind == "lexical" else encoded
     similarity = np.einsum("pd,pd->p", encoded[left], encoded[right])
@@ -61,7 +64,7 @@ def test_links_are_between_distinct_texts_with_the_first_known_group_of_each(man
     right = sum(one == other for one, other in links)
     left, other = pairs_of(np.array(sorted(group)))
     pairs = sum(group[a] == group[b] for a, b in zip(left.tolist(), other.tolist(), strict=True))
-    seen = found.agreement.measures
+    seen = found.summary.agreement.measures
     assert 0 < right < len(links)
     assert seen["link_precision"].value == pytest.approx(right / len(links))
     assert seen["link_recall"].value == pytest.approx(right / pairs)
@@ -72,18 +75,18 @@ def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many):
     texts = [f"{text} {n}" for n, text in enumerate(many[:12])]
     vectors = np.repeat(np.eye(4), 3, axis=0)
     found = twicetold.fit(texts, vectors=vectors).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
-    assert set(found.agreement.measures) == set(MEASURES)
-    assert all(measured.value == pytest.approx(1) for measured in found.agreement.measures.values())
+    assert set(found.summary.agreement.measures) == set(MEASURES)
+    assert all(measured.value == pytest.approx(1) for measured in found.summary.agreement.measures.values())
     nothing = twicetold.fit(texts, vectors=np.eye(12)).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
-    assert "link_precision" not in nothing.agreement.measures
-    assert "text_precision" not in nothing.agreement.measures
-    assert nothing.agreement.measures["link_recall"].value == nothing.agreement.measures["pair_f1"].value == 0
+    measures = nothing.summary.agreement.measures
+    assert not {"link_precision", "text_precision"} & set(measures)
+    assert measures["link_recall"].value == measures["pair_f1"].value == 0
 
 
 def test_average_precision_is_of_a_sample_of_many_rows(run, many, truth, monkeypatch):
     model = twicetold.load(run("static"))
     monkeypatch.setattr(module, "SAMPLE", 50)
-    sampled = model.dedupe(many, threshold=0.6, truth=truth).agreement
+    sampled = model.dedupe(many, threshold=0.6, truth=truth).summary.agreement
     assert sampled.ranked == 50 < sampled.rows
 
 
@@ -91,7 +94,7 @@ def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
     model = twicetold.fit(many, lexical=True)
     for row in model.dry_run(many, truth=truth).at:
         asked = {} if row.chosen else {"threshold": row.threshold}
-        measures = model.dedupe(many, truth=truth, **asked).agreement.measures
+        measures = model.dedupe(many, truth=truth, **asked).summary.agreement.measures
         expected = [measures[name].value for name in ("ari", "pair_f1", "b3")]
         assert [row.agreement.ari, row.agreement.f1, row.agreement.b3] == expected
     assert all(row.agreement is None for row in model.dry_run(many).at)
@@ -111,3 +114,20 @@ def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
 def test_values_that_are_no_groups_are_named(values, error, message):
     with pytest.raises(error, match=message):
         KnownGroups.of(4, values)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "two sides"])
+def test_average_precision_without_pytorch_is_that_of_the_evaluation_with_its_interval(kind):
+    rng = np.random.default_rng(0)
+    codes = np.unique(rng.integers(0, 200, 600), return_inverse=True)[1]
+    left = (rng.normal(size=(600, 32)) + rng.normal(size=(600, 32))[codes]).astype(np.float32)
+    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    right = left
+    if kind == "sparse":
+        left = right = sparse.csr_matrix(np.where(left > 0.2, left, 0))
+    if kind == "two sides":
+        left, right = np.concatenate([left, left**3], axis=1), np.concatenate([left**3, left], axis=1)
+    value, ends = average_precision(codes, (left, right))
+    expected = rank_pairs(DocumentVectors(left, right, {"story": codes}), "story")
+    assert value == pytest.approx(expected.average_precision, rel=1e-5)
+    assert ends == pytest.approx(expected.average_precision_interval, rel=1e-4)

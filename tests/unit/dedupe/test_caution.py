@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.caution import NO_THRESHOLD, chains_in, codes_alone, many_grouped
+from twicetold.dedupe.caution import chains_in, codes_alone, many_grouped
+from twicetold.dedupe.pairs import PairsByVectors
+from twicetold.dedupe.thresholds import CONSTANT
+from twicetold.evaluation.decision import Decision
+from twicetold.neighbours.grouping import Links
 
 WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
 
@@ -87,10 +91,6 @@ def test_a_chain_is_told_by_its_ends(rule):
 
 
 def test_a_group_whose_pairs_all_reach_the_threshold_is_no_chain_also_where_some_are_no_links():
-    from twicetold.dedupe.pairs import PairsByVectors
-    from twicetold.evaluation.decision import Decision
-    from twicetold.neighbours.grouping import Links
-
     vectors = np.ones((4, 1))
     pairs = PairsByVectors((vectors, vectors), Decision(0.5, 1.0, 0.0), 0.0, calibrated=False)
     links = Links.of(4, [0, 1, 2], [1, 2, 3], [1.0, 1.0, 1.0])  # a text had more links than are kept
@@ -111,7 +111,7 @@ def test_few_misspelt_copies_bring_no_warning():
     texts = [f"{one} {two} {one}{two}" for one in WORDS for two in WORDS[:4]]
     copies = [f"{texts[3]}s", texts[17].upper()]
     found = twicetold.fit([*texts, *copies], lexical=True).dedupe([*texts, *copies], threshold=0.65)
-    assert found.summary.groups == 2
+    assert found.summary.counts.groups == 2
     assert found.summary.warnings == ()
 
 
@@ -121,10 +121,10 @@ def test_where_the_texts_show_no_threshold_the_constant_is_named(vectors):
     model = twicetold.fit(texts, lexical=vectors is None, vectors=vectors)
     told = []
     summary = model.dedupe(texts, progress=told.append).summary
-    assert (summary.threshold, summary.chosen_for) == (0.6, "constant")
-    assert summary.evidence == "a constant, 0.6, as no threshold shows in the texts"
-    assert NO_THRESHOLD.format(0.6) in summary.warnings
+    assert (summary.threshold.score, summary.threshold.chosen_for) == (0.6, "constant")
+    assert summary.threshold.evidence == "a constant, 0.6, as no threshold shows in the texts"
+    assert CONSTANT.format(0.6) in summary.warnings
     assert "the threshold rests on a constant, 0.6, as no threshold shows in the texts" in told
     asked = model.dedupe(texts, threshold=0.6).summary
-    assert (asked.chosen_for, asked.evidence) == ("user", "what was asked for, without a label")
-    assert NO_THRESHOLD.format(0.6) not in asked.warnings
+    assert (asked.threshold.chosen_for, asked.threshold.evidence) == ("user", "what was asked for, without a label")
+    assert CONSTANT.format(0.6) not in asked.warnings

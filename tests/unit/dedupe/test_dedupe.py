@@ -14,7 +14,6 @@ import twicetold
 from twicetold import layout
 from twicetold.commands import index as index_command
 from twicetold.dedupe import near as module
-from twicetold.dedupe import prepared
 from twicetold.dedupe.distinct import first_equal
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks
@@ -62,11 +61,11 @@ def test_groups_are_those_of_all_pairs(family, rule, run, many):
     threshold = float(model.decision.probability(between))
     found = model.dedupe(many, rule=rule, threshold=threshold)
     tree = linkage(2 - similarity, {"components": "single"}.get(rule, rule))
-    codes = fcluster(tree, 2 - found.summary.threshold, "distance")
+    codes = fcluster(tree, 2 - found.summary.threshold.score, "distance")
     assert 1 < len(np.unique(codes)) < len(first)
     assert adjusted_rand_score(codes, found.group[first]) == 1
     np.testing.assert_array_equal(found.group, found.group[found.exact])
-    strong = similarity >= found.summary.threshold
+    strong = similarity >= found.summary.threshold.score
     linked = {*zip(found.links.left.tolist(), found.links.right.tolist())}
     assert linked == {*zip(first[left[strong]].tolist(), first[right[strong]].tolist())}
 
@@ -80,7 +79,7 @@ def test_every_text_has_a_group_a_representative_and_a_probability(run, many):
     np.testing.assert_allclose(found.probability[other], model.predict_proba(left, right), atol=1e-6)
     assert (np.delete(found.probability, other) == 1).all()
     np.testing.assert_array_equal(np.unique(found.group, return_index=True)[1], found.kept())
-    assert found.summary.groups == len(found.table) == (np.bincount(found.group) > 1).sum()
+    assert found.summary.counts.groups == len(found.table) == (np.bincount(found.group) > 1).sum()
     assert found.table.size.tolist() == np.bincount(found.group)[found.table.group].tolist()
     pairs = model.similarity(*([many[row] for row in side] for side in (found.links.left, found.links.right)))
     np.testing.assert_allclose(found.links.score, pairs, atol=1e-6)
@@ -102,10 +101,10 @@ def test_the_representative_is_the_one_asked_for(keep, expected, run):
 
 def test_texts_with_more_links_than_are_held_are_counted(run, many, monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRS", 10)
-    monkeypatch.setattr(prepared, "NEIGHBOURS", 2)
+    monkeypatch.setattr("twicetold.dedupe.dedupe.NEIGHBOURS", 2)
     model = twicetold.load(run())
-    assert model.dedupe(many, threshold=0.6).summary.unfinished > 0
-    assert model.dedupe(many, threshold=0.999999).summary.unfinished == 0
+    assert model.dedupe(many, threshold=0.6).summary.counts.unfinished > 0
+    assert model.dedupe(many, threshold=0.999999).summary.counts.unfinished == 0
 
 
 def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypatch):
@@ -114,7 +113,7 @@ def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypa
     monkeypatch.setattr(module, "EXACT_UP_TO", 10)
     monkeypatch.setattr(module, "QUERIES", 7)
     found = model.dedupe(many, threshold=0.6)
-    assert found.summary.approximate
+    assert found.summary.counts.approximate
     np.testing.assert_array_equal(found.group, exact.group)  # √n cells are fewer than are searched
 
 
@@ -124,11 +123,11 @@ def test_thresholds_of_all_pairs_come_with_the_model(run):
     write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
     assert model.thresholds == CHOSEN
     found = model.dedupe(TEXTS, precision=0.8)
-    assert found.summary.threshold == 0.7
-    assert found.summary.probability == pytest.approx(1 / (1 + np.exp(-1)))
-    assert found.summary.precision == 0.81
-    assert found.summary.expected_precision == pytest.approx(0.81 / (0.81 + 0.19 * 3 / 100))
-    assert model.dedupe(TEXTS).summary.threshold == 0.3
+    assert found.summary.threshold.score == 0.7
+    assert found.summary.threshold.probability == pytest.approx(1 / (1 + np.exp(-1)))
+    assert found.summary.threshold.precision == 0.81
+    assert found.summary.threshold.expected.value == pytest.approx(0.81 / (0.81 + 0.19 * 3 / 100))
+    assert model.dedupe(TEXTS).summary.threshold.score == 0.3
     with pytest.raises(ValueError, match=r"no threshold gives links with precision 0\.9 .* the highest one is 0\.850"):
         model.dedupe(TEXTS, precision=0.9)
     with pytest.raises(ValueError, match=r"thresholds for a precision of 0\.8, 0\.9, and none for 0\.5"):
@@ -149,42 +148,39 @@ def with_promise(folder, promise):
     return model
 
 
-def test_a_precision_takes_the_lowest_threshold_that_nine_of_ten_files_keep(run):
-    known = promise_with((0.75, 0.99, 0.3), (0.65, 0.98, 0.3), (0.6, 0.5, 3.0))
-    found = with_promise(run(), known).dedupe(TEXTS, precision=0.8).summary
-    assert found.threshold == 0.65  # not the 0.7 of the best estimate
-    assert found.assured
-    assert found.precision == 0.98
-    assert found.promised == known.of(known.at[1], found.distinct)
-    assert found.promised.least >= 0.8 > known.of(known.at[2], found.distinct).least
-
-
-def test_a_precision_that_no_limit_reaches_is_the_best_estimate_and_said_to_be(run):
-    known = promise_with((0.75, 0.85, 9.0), (0.65, 0.8, 9.0))
-    found = with_promise(run(), known).dedupe(TEXTS, precision=0.8).summary
-    assert (found.threshold, found.precision, found.assured) == (0.7, 0.81, False)
-    assert found.promised == known.of(known.at[1], found.distinct)
-
-
-def test_what_is_known_of_the_links_is_said_without_a_precision_too(run):
-    known = promise_with((0.75, 0.85, 0.1), (0.2, 0.4, 0.1))
-    found = with_promise(run(), known).dedupe(TEXTS).summary
-    assert (found.threshold, found.precision) == (0.3, None)
-    assert found.promised == known.of(known.at[1], found.distinct)
+@pytest.mark.parametrize(
+    ("limits", "precision", "expected"),
+    [
+        # the lowest threshold that nine of ten files keep, not the 0.7 of the best estimate
+        (((0.75, 0.99, 0.3), (0.65, 0.98, 0.3), (0.6, 0.5, 3.0)), 0.8, (0.65, 0.98, True)),
+        # no limit reaches it
+        (((0.75, 0.85, 9.0), (0.65, 0.8, 9.0)), 0.8, (0.7, 0.81, False)),
+        # none is asked for
+        (((0.75, 0.85, 0.1), (0.2, 0.4, 0.1)), None, (0.3, None, False)),
+    ],
+)
+def test_a_precision_takes_the_lowest_threshold_that_nine_of_ten_files_keep(limits, precision, expected, run):
+    known = promise_with(*limits)
+    summary = with_promise(run(), known).dedupe(TEXTS, precision=precision).summary
+    threshold = summary.threshold
+    assert (threshold.score, threshold.precision, threshold.assured) == expected
+    assert threshold.guaranteed == known.of(known.at[1], summary.counts.distinct)
+    assert threshold.guaranteed.least >= 0.8 or not threshold.assured
+    assert all(known.of(each, summary.counts.distinct).least < 0.8 for each in known.at[2:])
 
 
 def test_a_promise_travels_with_the_model_folder_alone(run, tmp_path):
     known = promise_with((0.75, 0.99, 0.3), (0.65, 0.98, 0.3))
     model = with_promise(run(), known)
     alone = twicetold.load(shutil.copytree(model.folder, tmp_path / "alone"))
-    assert alone.dedupe(TEXTS, precision=0.8).summary.promised == known.of(known.at[1], 4)
+    assert alone.dedupe(TEXTS, precision=0.8).summary.threshold.guaranteed == known.of(known.at[1], 4)
 
 
 def test_a_folder_of_an_earlier_version_promises_nothing(run):
     model = twicetold.load(run())
     write_json(model.folder / layout.PRECISION, {k: v for k, v in CHOSEN.to_json().items() if k != "promised"})
-    found = model.dedupe(TEXTS, precision=0.8).summary
-    assert (found.precision, found.promised, found.assured) == (0.81, None, False)
+    threshold = model.dedupe(TEXTS, precision=0.8).summary.threshold
+    assert (threshold.precision, threshold.guaranteed, threshold.assured) == (0.81, None, False)
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -192,7 +188,7 @@ def test_what_is_promised_is_a_lower_bound_where_labels_are_incomplete(complete,
     model = twicetold.load(run())
     known = replace(CHOSEN, complete=complete, promised=promise_with((0.2, 0.9, 0.1)).at)
     write_json(model.folder / layout.PRECISION, known.to_json())
-    assert model.dedupe(TEXTS).summary.lower_bound is not complete
+    assert model.dedupe(TEXTS).summary.threshold.lower_bound is not complete
 
 
 @pytest.mark.parametrize(
@@ -253,7 +249,7 @@ def test_a_family_whose_score_is_no_dot_product_scores_the_nearest_pairs(run, ma
     expected = model.dedupe(many, threshold=0.6, rule="components")
     reader = type(model.trained.read(TEXTS))
     monkeypatch.setattr(reader, "score_is_dot_product", property(lambda _: False))
-    monkeypatch.setattr(prepared, "NEIGHBOURS", 60)
+    monkeypatch.setattr("twicetold.dedupe.dedupe.NEIGHBOURS", 60)
     found = model.dedupe(many, threshold=0.6, rule="components")
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_allclose(found.links.score, expected.links.score, atol=1e-6)

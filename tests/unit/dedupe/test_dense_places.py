@@ -43,10 +43,10 @@ def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch)
     bound(monkeypatch)
     few = model.dedupe(texts, threshold=0.3, rule=rule)
     np.testing.assert_array_equal(few.group, every.group)
-    assert every.summary.unfinished == 0
-    assert every.summary.links > 20_000
-    assert few.summary.unfinished > 200
-    assert few.summary.links < 5_000
+    assert every.summary.counts.unfinished == 0
+    assert every.summary.counts.links > 20_000
+    assert few.summary.counts.unfinished > 200
+    assert few.summary.counts.links < 5_000
     linked = dict(zip(zip(every.links.left, every.links.right), every.links.score))
     assert all(linked[pair] == score for pair, score in zip(zip(few.links.left, few.links.right), few.links.score))
 
@@ -59,7 +59,7 @@ def test_by_complete_linkage_each_pair_of_a_group_is_still_a_link():
     for group in found.table.group:
         rows = np.flatnonzero(found.group == group)
         assert {(one, other) for one in rows for other in rows if one < other} <= linked
-    assert found.summary.largest > 50
+    assert found.summary.counts.largest > 50
 
 
 @pytest.mark.usefixtures("bounded")
@@ -73,7 +73,7 @@ def test_limits_hold_in_dense_places(rule):
     for left, right in zip(found.links.left, found.links.right):
         assert half[left] == half[right]
         assert abs(day[left] - day[right]) <= 4
-    assert found.summary.unfinished
+    assert found.summary.counts.unfinished
     assert all(len({half[row] for row in rows}) == 1 for rows in _rows(found))
 
 
@@ -85,7 +85,7 @@ def test_a_dry_run_of_dense_places_counts_the_groups_of_a_dedupe():
     assert tried.unfinished
     done = model.dedupe(texts, threshold=0.3)
     chosen = next(at for at in tried.at if at.chosen)
-    assert (chosen.groups, chosen.grouped) == (done.summary.groups, done.summary.grouped)
+    assert (chosen.groups, chosen.grouped) == (done.summary.counts.groups, done.summary.counts.grouped)
 
 
 @pytest.mark.usefixtures("bounded")

@@ -24,12 +24,16 @@ def test_each_row_is_what_a_dedupe_at_its_threshold_finds(kind, rule, run, many)
     assert thresholds == sorted(set(thresholds))
     for row in found.at:
         asked = {} if row.chosen else {"threshold": row.threshold}
-        summary = (done := model.dedupe(many, rule=rule, **asked)).summary
-        assert row.score == summary.threshold
-        assert (row.links, row.groups, row.grouped) == (summary.links, summary.groups, summary.grouped)
-        assert row.largest == summary.largest
+        counts = (done := model.dedupe(many, rule=rule, **asked)).summary.counts
+        assert row.score == done.summary.threshold.score
+        assert (row.links, row.groups, row.grouped) == (
+            counts.links,
+            counts.groups,
+            counts.grouped,
+        )
+        assert row.largest == counts.largest
         assert row.dropped == len(many) - len(done.kept())
-        assert (found.texts, found.distinct) == (summary.texts, summary.distinct)
+        assert (found.texts, found.distinct) == (counts.texts, counts.distinct)
 
 
 def test_a_threshold_or_a_precision_is_the_chosen_row(run, many):

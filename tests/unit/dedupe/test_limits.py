@@ -114,8 +114,8 @@ def test_groups_lie_within_equal_values_also_of_equal_texts(run):
     assert found.group[0] == found.group[2] == found.group[4] != found.group[1]
     assert found.exact.tolist() == [0, 1, 2, 3, 0, 5]
     assert (found.group == found.group[5]).sum() == 1  # without a value
-    assert found.summary.alone == 1
-    assert found.summary.distinct == 5
+    assert found.summary.counts.alone == 1
+    assert found.summary.counts.distinct == 5
 
 
 def test_each_block_has_the_groups_that_it_has_alone(run, questions):
@@ -137,7 +137,7 @@ def test_a_window_holds_of_each_link_and_with_complete_of_each_group(rule, run):
     assert (np.abs(number[found.links.left] - number[found.links.right]) <= 2).all()
     assert len(found.links) == 4
     spans = [np.ptp(number[found.group == group]) for group in np.unique(found.group)]
-    assert found.summary.wide == sum(span > 2 for span in spans)
+    assert found.summary.counts.wide == sum(span > 2 for span in spans)
     assert max(spans) == (2 if rule == "complete" else 8)
 
 
@@ -145,7 +145,7 @@ def test_equal_texts_with_equal_values_are_one_and_others_are_links(run):
     found = twicetold.load(run()).dedupe(["bank rate"] * 4, threshold=0.5, within=[([1, 1, 2, 9], 3)])
     assert found.group.tolist() == [0, 0, 0, 1]
     assert found.exact.tolist() == [0, 0, 2, 3]
-    assert found.summary.distinct == 3
+    assert found.summary.counts.distinct == 3
 
 
 def test_a_dry_run_keeps_to_the_limits(run, questions):
@@ -154,7 +154,7 @@ def test_a_dry_run_keeps_to_the_limits(run, questions):
     model = twicetold.load(run())
     row = next(row for row in model.dry_run(texts, same=[block]).at if row.chosen)
     summary = model.dedupe(texts, same=[block]).summary
-    assert (row.links, row.groups, row.largest) == (summary.links, summary.groups, summary.largest)
+    assert (row.links, row.groups, row.largest) == (summary.counts.links, summary.counts.groups, summary.counts.largest)
 
 
 @pytest.mark.parametrize(

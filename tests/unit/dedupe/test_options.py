@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from twicetold.commands.dedupe import dedupe as command
-from twicetold.dedupe.options import OF_FOLDERS, Choices, DedupeOptions
+from twicetold.dedupe.options import Choices, DedupeOptions, of_stage
 from twicetold.staged.plan import Settings
+from twicetold.staged.tasks import STAGES
 
 GUIDE = Path(__file__).parents[3] / "docs/guides/using-a-model.md"
 OPTIONS = {each.name: each for each in fields(DedupeOptions)}
@@ -28,9 +29,18 @@ def test_the_command_has_an_option_for_each_of_the_list():
         assert found[name].default == (None if type(None) in getattr(asked, "__args__", ()) else each.default)
 
 
-def test_a_folder_has_those_of_the_list_that_are_of_folders():
-    assert issubclass(Settings, DedupeOptions)
-    assert {"precision", "threshold", "rule", "keep"} == OF_FOLDERS
+def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
+    first, longest = (Settings(model="m", out="o", keep=keep) for keep in ("first", "longest"))
+    assert of_stage(first, "model") == of_stage(longest, "model")
+    assert of_stage(first, "group") != of_stage(longest, "group")
+    assert all(set(each.metadata["stages"]) <= set(STAGES) for each in OPTIONS.values())
+
+
+def test_the_guide_describes_each_option_of_the_command():
+    guide = GUIDE.read_text(encoding="utf-8")
+    options = [name for name in inspect.signature(command).parameters if name in OPTIONS]
+    assert len(options) == len(OPTIONS)
+    assert [name for name in options if f"| `--{name}` |" not in guide] == []
 
 
 @pytest.mark.parametrize(

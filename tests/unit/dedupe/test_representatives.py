@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.representatives import most_worth, worth_of
+from twicetold.dedupe.groups import best_rows, values_to_keep
 
 SAME = ["bank rate cut", "Bank Rate CUT", "bank rate cut film", "bank rate"]
 
@@ -30,7 +30,7 @@ def test_a_group_is_represented_by_the_row_that_is_worth_most(keep, kept, run):
 
 def test_of_equal_worth_the_first_row_is_kept():
     group, worth = np.array([0, 1, 0, 1, 0]), np.array([1.0, 2.0, 5.0, 2.0, 5.0])
-    assert most_worth(group, worth).tolist() == [2, 1]
+    assert best_rows(group, worth).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_wrong_ways_to_keep_are_named(keep, error, message, run):
 
 
 def test_a_missing_value_is_worth_least_either_way():
-    assert worth_of("lowest", [1, None])[1] == worth_of("highest", [1, None])[1] == -np.inf
+    assert values_to_keep("lowest", [1, None])[1] == values_to_keep("highest", [1, None])[1] == -np.inf

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.said import Said
+from twicetold.dedupe.constraints import Constraints
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.index import neighbourhood, open_index
 from twicetold.index.folder import FORMAT
@@ -119,7 +119,7 @@ def test_finished_groups_form_themselves_again_when_they_are_grouped_alone(rule,
     for model, threshold in ((lexical, 0.5), (twicetold.load(run("static")), 0.6)):
         index = model.index(stories(2)[0], threshold=threshold, rule=rule)
         rows = np.arange(len(index))
-        again = index._grouping.group(index._segments, rows, Said.of(len(rows), [], [], []))
+        again = index._grouping.group(index._segments, rows, Constraints.of(len(rows), [], [], []))
         assert group_scores(again, index.groups).ari == 1.0
 
 

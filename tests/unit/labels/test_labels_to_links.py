@@ -11,7 +11,6 @@ from hydra.utils import instantiate
 
 import twicetold
 from twicetold import layout
-from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import decide
 from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
@@ -115,13 +114,13 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
     for seed in range(6):
         texts, truth = made(seed=10 + seed, **here)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
-        assert direction * (new.dedupe(texts).summary.threshold - model.dedupe(texts).summary.threshold) > 0
+        assert direction * (new.dedupe(texts).summary.threshold.score - model.dedupe(texts).summary.threshold.score) > 0
         promised = [each.dedupe(texts, precision=0.8) for each in (model, new)]
-        old, now = (each.summary for each in promised)
-        assert direction * (now.threshold - old.threshold) > 0
+        old, now = (each.summary.threshold for each in promised)
+        assert direction * (now.score - old.score) > 0
         assert now.precision >= 0.8
-        assert now.expected_low < now.expected_precision < now.expected_high
-        assert now.expected_precision < now.precision + 0.02
+        assert now.expected.low < now.expected.value < now.expected.high
+        assert now.expected.value < now.precision + 0.02
         found.append([true_precision(each, truth) for each in promised])
     off = np.abs(np.array(found) - 0.8).mean(axis=0)
     assert off[1] < 0.1
@@ -138,49 +137,50 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
         expected, links = calibration.expected, calibration.links
         aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
         for options in ({}, *({"precision": aim} for aim in aims)):
-            summary = (found := new.dedupe(texts, **options)).summary
-            assert summary.chosen_for == "links"
-            assert summary.expected_precision == pytest.approx(expected[options.get("precision")].value)
-            held.append(summary.expected_low <= true_precision(found, truth) <= summary.expected_high)
+            threshold = (found := new.dedupe(texts, **options)).summary.threshold
+            assert threshold.chosen_for == "links"
+            assert threshold.expected.value == pytest.approx(expected[options.get("precision")].value)
+            held.append(threshold.expected.low <= true_precision(found, truth) <= threshold.expected.high)
     assert len(held) > 20
     assert np.mean(held) >= 0.85
     index = new.index(texts, **options)
     index.save(tmp_path / "index")
     assert list(index_info(tmp_path / "index").evidence) == [
-        f"the threshold rests on {summary.evidence}",
-        *known_of_links(summary),
+        f"the threshold rests on {threshold.evidence}",
+        *threshold.sentences(),
     ]
-    said = f"{summary.expected_precision:.3f} (95 % interval {summary.expected_low:.3f} to {summary.expected_high:.3f})"
-    assert said in known_of_links(summary)[0]
+    expected = threshold.expected
+    interval = f"{expected.low:.3f} to {expected.high:.3f}"
+    assert f"{expected.value:.3f} (95 % interval {interval})" in threshold.sentences()[0]
     card = model_card(RunFolder.with_model(new.folder))
-    assert f"| {summary.threshold:.4g} |" in card
-    assert f"| {summary.expected_precision:.3f} | {summary.expected_low:.3f} to {summary.expected_high:.3f} |" in card
+    assert f"| {threshold.score:.4g} |" in card
+    assert f"| {expected.value:.3f} | {interval} |" in card
 
 
 def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path):
     texts, truth = made(seed=10, **ALIKE)
     new = calibrated(model, texts, truth, tmp_path / "new")
-    whole, half = new.dedupe(texts).summary, new.dedupe(texts[::2]).summary
-    assert whole.threshold == half.threshold
-    for name in ("expected_low", "expected_precision", "expected_high"):
-        expected = carried_over(getattr(whole, name), measured_on=300, texts=150)
-        assert getattr(half, name) == pytest.approx(expected)
-        assert expected > getattr(whole, name)
+    whole, half = (new.dedupe(some).summary.threshold for some in (texts, texts[::2]))
+    assert whole.score == half.score
+    for name in ("low", "value", "high"):
+        expected = carried_over(getattr(whole.expected, name), measured_on=300, texts=150)
+        assert getattr(half.expected, name) == pytest.approx(expected)
+        assert expected > getattr(whole.expected, name)
 
 
 def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model, tmp_path):
     texts, truth = made(seed=10, **ALIKE)
     new = calibrated(model, texts, truth, tmp_path / "new")
-    told = known_of_links(new.dedupe(texts, precision=0.8, rule="complete").summary)
+    told = new.dedupe(texts, precision=0.8, rule="complete").summary.threshold.sentences()
     assert any("do not assure the precision that was asked for" in each for each in told)
     assert "groups by the rule complete are from it on was not measured" in told[-1]
-    assured = replace(new.dedupe(texts, precision=0.8).summary, assured=True)
-    assert not any("assure" in each for each in known_of_links(assured))
-    assert known_of_links(new.dedupe(texts, threshold=0.6).summary) == []
-    assert model.dedupe(texts, rule="complete").summary.chosen_for == "groups"
+    assured = replace(new.dedupe(texts, precision=0.8).summary.threshold, assured=True)
+    assert not any("assure" in each for each in assured.sentences())
+    assert new.dedupe(texts, threshold=0.6).summary.threshold.sentences() == []
+    assert model.dedupe(texts, rule="complete").summary.threshold.chosen_for == "groups"
     guessed = twicetold.fit(texts, lexical=True)
-    assert known_of_links(guessed.dedupe(texts).summary) == []
-    [said] = known_of_links(guessed.dedupe(texts, rule="components").summary)
+    assert guessed.dedupe(texts).summary.threshold.sentences() == []
+    [said] = guessed.dedupe(texts, rule="components").summary.threshold.sentences()
     assert said == "the threshold was guessed for groups by the rule average, not for components"
 
 
@@ -207,10 +207,10 @@ def test_all_that_dedupe_and_index_use_is_of_the_labels(model, tmp_path):
     assert new.thresholds is None
     for options in ({}, {"precision": 0.8}, {"threshold": 0.5}, {"rule": "components"}):
         before, after = (each.dedupe(texts, **options) for each in (model, new))
-        assert before.summary.threshold != after.summary.threshold
+        assert before.summary.threshold.score != after.summary.threshold.score
         assert len(before.links) != len(after.links)
         index = new.index(texts, **options)
-        assert index.threshold == after.summary.threshold
+        assert index.threshold == after.summary.threshold.score
         assert index.groups.tolist() == after.group.tolist()
         assert index.decision.slope == new.decision.slope
 
@@ -228,21 +228,21 @@ def test_the_evidence_is_said(model, tmp_path):
         f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'; labels "
         "of 2025-01-01"
     )
-    assert drawn.evidence == of_links(new.record) == of_pairs(new.record) == words
-    assert not drawn.labelled_pairs
-    assert drawn.covered > 0.9
+    assert drawn.threshold.evidence == of_links(new.record) == of_pairs(new.record) == words
+    assert not drawn.threshold.labelled_pairs
+    assert drawn.counts.covered > 0.9
     card = model_card(RunFolder.with_model(new.folder))
     assert "chosen on 200 labelled pairs of `new.csv` (labels of 2025-01-01)" in card
     assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
     plain = calibrated(model, texts, truth, other, drawn=False)
-    assert plain.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
+    assert plain.dedupe(texts).summary.threshold.score == model.dedupe(texts).summary.threshold.score
     assert of_pairs(plain.record) == "the 200 labelled pairs of 'other.csv'; labels of 2025-01-01"
     assert of_links(plain.record) == (
         "all pairs of the 300 validation texts of 'stories', not on the 200 labelled pairs of 'other.csv', which say "
         "nothing about all pairs of a file; labels of 2025-01-01"
     )
     (plain.folder / layout.PRECISION).unlink()
-    assert plain.dedupe(texts).summary.labelled_pairs
+    assert plain.dedupe(texts).summary.threshold.labelled_pairs
     assert of_links(plain.record) == of_pairs(plain.record)
 
 
@@ -302,6 +302,6 @@ def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):
     del record["links"], record["pairs"]["labelled"]
     write_json(new.folder / layout.CALIBRATION, record)
     write_json(new.folder / layout.PRECISION, asdict(model.thresholds))
-    assert new.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
+    assert new.dedupe(texts).summary.threshold.score == model.dedupe(texts).summary.threshold.score
     assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.record)
     assert new.record.calibration.day is None

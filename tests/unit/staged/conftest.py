@@ -48,9 +48,9 @@ def parts(tmp_path):
 def deduped(tmp_path):
     """Dedupes a folder and gives what was found, and the rows that were written."""
 
-    def _deduped(model, folder, out="out", *, launch=here, tell=lambda _: None, keep_stages=False, **options):
+    def _deduped(model, folder, out="out", *, launch=here, progress=lambda _: None, keep_stages=False, **options):
         settings = Settings(model=f"{model / layout.MODEL}", out=f"{tmp_path / out}", **options)
-        found = dedupe.dedupe_folder(folder, settings, launch, keep_stages=keep_stages, tell=tell)
+        found = dedupe.dedupe_folder(folder, settings, launch, keep_stages=keep_stages, progress=progress)
         return found, pa.concat_tables(map(pq.read_table, sorted((tmp_path / out).glob("*.parquet"))))
 
     return _deduped

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.staged.arrays import Arrays, Pieces, write_arrays
-from twicetold.staged.bits import Bits
+from twicetold.staged.arrays import Arrays, Bits, Pieces, write_arrays
 
 
 def test_arrays_come_back_whole_and_by_slices(tmp_path):
@@ -42,4 +41,3 @@ def test_bits_count_and_find_numbers(count, share, seed):
     assert len(bits) == len(there)
     np.testing.assert_array_equal(bits.numbers(np.arange(len(there))), there)
     np.testing.assert_array_equal(bits.ranks(np.arange(count + 1)), np.append(0, np.cumsum(~out)))
-    np.testing.assert_array_equal(bits.has(np.arange(count)), ~out)

@@ -24,6 +24,8 @@ from twicetold.staged import estimate as module_of_costs
 from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
+from twicetold.tables.blocks import Block
+from twicetold.tables.files import write_rows
 from twicetold.trained.threshold_record import CalibrationRecord
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
@@ -59,14 +61,14 @@ def test_groups_are_those_of_one_file_whatever_the_parts_are(family, rule, run, 
     model = run(family)
     options = {"threshold": probability(model, family), "rule": rule}
     alone, expected = as_one_file(model, many, **options)
-    assert alone.summary.groups > 10
+    assert alone.summary.counts.groups > 10
     for count in (1, 3, 7):
         found, table = deduped(model, parts(many, count), f"out{count}", **options, **small)
         assert columns(table) == expected
         assert table["text"].to_pylist() == many
-        summary = alone.summary
-        for name in ("texts", "distinct", "links", "groups", "grouped", "largest", "threshold", "probability"):
-            assert found.summary[name] == getattr(summary, name)
+        for name in ("texts", "distinct", "links", "groups", "grouped", "largest"):
+            assert getattr(found.summary.counts, name) == getattr(alone.summary.counts, name)
+        assert found.summary.threshold == alone.summary.threshold
         assert (found.cells > 0) == (family == "static")
 
 
@@ -91,28 +93,28 @@ def test_the_share_of_links_that_were_found_is_measured(run, many, parts, dedupe
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 1)
     found, _ = deduped(model, folder, threshold=0.9, memory=100_000, sampled=10_000)
     exact, _ = deduped(model, folder, "exact", threshold=0.9, exact=True)
-    assert found.recall["links"] == 2 * exact.summary["links"]
-    assert found.recall["found"] == 2 * found.summary["links"]
+    assert found.recall["links"] == 2 * exact.summary.counts.links
+    assert found.recall["found"] == 2 * found.summary.counts.links
     assert 0.2 < found.recall["low"] < found.recall["recall"] < found.recall["high"] < 1
-
-
-def test_representatives_alone_are_written_if_asked_for(run, many, parts, deduped):
-    found, table = deduped(run(), parts(many, 3), threshold=0.6, drop=True)
-    alone, _ = as_one_file(run(), many, threshold=0.6)
-    assert table["n"].to_pylist() == alone.kept().tolist()
-    assert found.groups == len(alone.kept())
 
 
 def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(run, many, parts, deduped, tmp_path):
     folder, dropped = parts(many, 3), tmp_path / "out" / "_dropped"
     found, table = deduped(run(), folder, threshold=0.6, drop=True)
+    alone, _ = as_one_file(run(), many, threshold=0.6)
+    assert table["n"].to_pylist() == alone.kept().tolist()
+    assert found.groups == len(alone.kept())
     _, whole = deduped(run(), folder, "all", threshold=0.6)
     assert not (tmp_path / "all" / "_dropped").exists()
     again = pa.concat_tables(map(pq.read_table, sorted(dropped.iterdir())))
     assert pa.concat_tables([table, again]).sort_by("n").equals(whole)
-    assert set(again["n"].to_pylist()).isdisjoint(table["n"].to_pylist())
     assert found.dropped_parts == {path.name: path.stat().st_size for path in dropped.iterdir()}
     assert dataset(tmp_path / "out", exclude_invalid_files=True).count_rows() == len(table)
+    lost = dropped / "part-2.parquet"
+    before = lost.read_bytes()
+    lost.unlink()
+    deduped(run(), folder, threshold=0.6, drop=True)
+    assert lost.read_bytes() == before
     (folder / "part-1.parquet").unlink()
     deduped(run(), folder, threshold=0.6, drop=True)
     assert sorted(path.name for path in dropped.iterdir()) == ["part-0.parquet", "part-2.parquet"]
@@ -120,22 +122,13 @@ def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(ru
     assert not dropped.exists()
 
 
-def test_dropped_rows_that_are_gone_are_written_again(run, many, parts, deduped, tmp_path):
-    folder, lost = parts(many, 2), tmp_path / "out" / "_dropped" / "part-1.parquet"
-    deduped(run(), folder, threshold=0.6, drop=True)
-    before = lost.read_bytes()
-    lost.unlink()
-    deduped(run(), folder, threshold=0.6, drop=True)
-    assert lost.read_bytes() == before
-
-
 def test_doubtful_groups_of_a_folder_are_warned_of_as_of_one_file(run, many, parts, deduped):
     texts = [*many[:15], *(f"{text} {n}" for n, text in enumerate(many[:15]))]
     found, _ = deduped(run(), parts(texts, 3), threshold=0.6, rule="components")
     alone, _ = as_one_file(run(), texts, threshold=0.6, rule="components")
     for what in ("rows", "chain", "differ in digits or codes alone"):
-        assert any(what in said for said in found.summary["warnings"]), what
-    assert found.summary["warnings"] == list(alone.summary.warnings)
+        assert any(what in said for said in found.summary.warnings), what
+    assert found.summary.warnings == alone.summary.warnings
     scores = [each["score"] for each in found.loosest]
     assert scores == sorted(scores)
 
@@ -209,14 +202,18 @@ def test_a_process_that_goes_on_with_vectors_computes_them_on_one_thread(run, ma
     assert done.stdout.split() == ["1"], done.stderr
 
 
-def test_the_same_command_again_does_nothing(run, many, parts, deduped):
-    folder, told = parts(many, 2), []
-    first, _ = deduped(run(), folder, threshold=0.6)
+def test_the_summary_is_written_last_and_the_same_command_again_does_nothing(run, many, parts, deduped, tmp_path):
+    folder, lines = parts(many, 2), []
+    first, table = deduped(run(), folder, threshold=0.6)
+    written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
+    assert written["summary"]["groups"] == first.summary.counts.groups
+    assert len(np.unique(table["group"])) == first.groups
+    assert not (tmp_path / "out" / module.STAGES).exists()
     launch, tasks = stopping(-1)
-    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append)
+    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, progress=lines.append)
     assert tasks == []
     assert again == first
-    assert "nothing is to be done" in told[0]
+    assert "nothing is to be done" in lines[0]
 
 
 def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, deduped, small, tmp_path):
@@ -225,7 +222,7 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     more = parts(many[600:], 1, "more")
     (more / "part-0.parquet").rename(folder / "part-9.parquet")
     launch, tasks = stopping(-1)
-    _, table = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append, **small)
+    _, table = deduped(run(), folder, threshold=0.6, launch=launch, progress=told.append, **small)
     assert [name for stage, name in tasks if stage == "read"] == ["part-9.parquet"]
     assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
@@ -243,7 +240,7 @@ def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts,
         assert columns(table) == expected
         assert found.groups == len(alone.kept())
         for name in ("groups", "grouped", "largest"):
-            assert found.summary[name] == getattr(alone.summary, name)
+            assert getattr(found.summary.counts, name) == getattr(alone.summary.counts, name)
         (folder / "part-9.parquet").unlink(missing_ok=True)
 
 
@@ -309,10 +306,10 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     folder, told = tmp_path / "csv", []
     folder.mkdir()
     (folder / "a.csv").write_text("text,x\nbank rate cut,1\n,2\n")
-    (folder / "b.csv.gz").write_bytes(__import__("gzip").compress(b"text,x\nBank  rate cut,3\n"))
+    (folder / "b.csv.gz").write_bytes(gzip.compress(b"text,x\nBank  rate cut,3\n"))
     with pytest.raises(ValueError, match=r"a\.csv: 1 row cannot be used"):
         deduped(run(), folder)
-    _, table = deduped(run(), folder, skip_bad=True, tell=told.append)
+    _, table = deduped(run(), folder, skip_bad=True, progress=told.append)
     assert table["x"].to_pylist() == ["1", "3"]
     assert table["group"].to_pylist() == [0, 0]
     assert any("a.csv: bad rows left out: 1" in line for line in told)
@@ -325,10 +322,10 @@ def test_texts_in_different_columns_are_told(run, tmp_path):
         (folder / f"{name}.csv").write_text(f"{head}\nbank rate cut,drug trial\n")
     told = []
     settings = [Settings(model=f"{run() / layout.MODEL}", out=f"{tmp_path / name}") for name in ("one", "other")]
-    module.dedupe_folder(folder, settings[0], here, tell=told.append)
+    module.dedupe_folder(folder, settings[0], here, progress=told.append)
     assert "warning: the texts of parts are in different columns, 'title' (c.csv), 'text' (a.csv)" in "\n".join(told)
     (folder / "c.csv").unlink()
-    module.dedupe_folder(folder, settings[1], here, tell=told.append)
+    module.dedupe_folder(folder, settings[1], here, progress=told.append)
     assert sum("different columns" in line for line in told) == 1
 
 
@@ -336,20 +333,15 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
     monkeypatch.setattr("twicetold.tables.reading.BLOCK", 40)
     folder = tmp_path / "lines"
     folder.mkdir()
-    rows = [{"text": "bank rate cut"}, {"text": "drug trial", "b": 1}, {"text": "vote game", "a": "x"}]
+    rows = [{"text": "bank rate cut"}, {"text": "drug trial", "b": "1"}, {"text": "vote game", "a": "x"}]
     (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    deduped(run(), folder, "kept", threshold=0.6, drop=True)
-    table = pq.read_table(tmp_path / "kept" / "a.parquet")
+    _, table = deduped(run(), folder, "kept", threshold=0.6, drop=True)
     assert table.column_names[:2] == ["text", "b"]
-    assert table.select(["text", "b", "a"]).to_pylist() == [
-        {"text": "bank rate cut", "b": None, "a": None},
-        {"text": "drug trial", "b": "1", "a": None},
-        {"text": "vote game", "b": None, "a": "x"},
-    ]
+    assert table.select(["text", "b", "a"]).to_pylist() == [{"b": None, "a": None} | row for row in rows]
     (folder / "a.jsonl").write_text((folder / "a.jsonl").read_text() + '{"text": "film", "group": 1}\n')
     told = []
     with pytest.raises(ValueError, match=r"a\.jsonl: there is a column 'group' already"):
-        deduped(run(), folder, threshold=0.6, tell=told.append)
+        deduped(run(), folder, threshold=0.6, progress=told.append)
     assert not any(line.startswith("encode") for line in told)
 
 
@@ -359,19 +351,19 @@ def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many,
     found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
     alone, _ = as_one_file(run(), many[:90], threshold=0.6)
     assert any("always answering no is right for 90.0%" in warning for warning in alone.summary.warnings)
-    assert found.summary["warnings"] == list(alone.summary.warnings)
+    assert found.summary.warnings == alone.summary.warnings
     other = replace(record, about="another label")
     monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: other)
     found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.6)
-    assert found.summary["warnings"] == list(as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings)
-    assert not any("always answering" in warning for warning in found.summary["warnings"])
+    assert found.summary.warnings == as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings
+    assert not any("always answering" in warning for warning in found.summary.warnings)
 
 
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
     found, table = deduped(run(), parts(["bank rate", "drug trial", "vote game"], 2), threshold=0.999999)
     assert table["group"].to_pylist() == [0, 1, 2]
     assert found.component is None
-    assert found.summary["largest"] == 1
+    assert found.summary.counts.largest == 1
 
 
 def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_path):
@@ -408,33 +400,32 @@ def test_parts_may_be_links_to_files_of_other_names(run, many, parts, deduped, t
     assert columns(table) == as_one_file(run(), many[:90], threshold=0.6)[1]
 
 
-def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, parts):
+@pytest.fixture
+def cost(run):
+    def _cost(folder):
+        return estimate(folder, Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out"))
+
+    return _cost
+
+
+def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(cost, many, parts):
     folder = parts(many, 2)
     pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
-    assert estimate(folder, settings).rows == len(many)
+    assert cost(folder).rows == len(many)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl.zst"])
-def test_rows_of_text_formats_are_estimated_by_their_size(kind, run, many, tmp_path):
-    folder, rng = tmp_path / "in", np.random.default_rng(0)
-    folder.mkdir()
+def test_rows_of_text_formats_are_estimated_by_their_size(kind, cost, many, tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
     for number in range(2):
         other = ["".join(rng.choice(list("abcdefgh"), 300)) for _ in many]
-        rows = [{"text": text, "other": each} for text, each in zip(many, other, strict=True)]
-        lines = (
-            [json.dumps(row) for row in rows]
-            if "jsonl" in kind
-            else ["text,other", *map(",".join, zip(many, other, strict=True))]
-        )
-        content = "\n".join([*lines, ""]).encode()
-        with pa.output_stream(f"{folder / f'{number}.{kind}'}", compression="detect") as file:
-            file.write(content)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
-    assert estimate(folder, settings).rows == pytest.approx(2 * len(many), rel=0.05)
+        with write_rows(tmp_path / "in" / f"{number}.{kind}") as write:
+            write(Block(pa.table({"text": many, "other": other}), np.arange(len(many))))
+    assert cost(tmp_path / "in").rows == pytest.approx(2 * len(many), rel=0.05)
 
 
-def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, many, parts, monkeypatch):
+def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(cost, many, parts, monkeypatch):
     load = module_of_costs.loaded
 
     def loaded(folder):
@@ -444,12 +435,11 @@ def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, ma
         return load(folder)
 
     monkeypatch.setattr(module_of_costs, "loaded", loaded)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    found = {stage.name: stage for stage in estimate(parts(many, 1), settings).stages}
-    assert found["encode"].cpu < 0.4
+    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
+    assert stages["encode"].cpu < 0.4
 
 
-def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, monkeypatch):
+def test_memory_of_encoding_is_what_the_texts_take_meanwhile(cost, many, parts, monkeypatch):
     search = module_of_costs.search_vectors
 
     def search_vectors(model, texts):
@@ -459,14 +449,12 @@ def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, m
         return search(model, texts if held.any() else [])
 
     monkeypatch.setattr(module_of_costs, "search_vectors", search_vectors)
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    found = {stage.name: stage for stage in estimate(parts(many, 1), settings).stages}
-    assert found["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
+    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
+    assert stages["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
 
 
-def test_memory_to_read_a_part_grows_with_its_texts(run, parts, many):
-    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
-    short, long = (estimate(parts([text * times for text in many], 1, f"in{times}"), settings) for times in (1, 100))
+def test_memory_to_read_a_part_grows_with_its_texts(cost, parts, many):
+    short, long = (cost(parts([text * times for text in many], 1, f"in{times}")) for times in (1, 100))
     assert long.stages[0].memory > short.stages[0].memory + 3 * sum(map(len, many)) * 99
 
 
@@ -524,11 +512,3 @@ def test_processes_give_the_same(run, many, parts, deduped):
 
     _, table = deduped(run(), parts(many, 3), threshold=0.6, launch=launch)
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
-
-
-def test_the_summary_is_written_last(run, many, parts, deduped, tmp_path):
-    found, table = deduped(run(), parts(many, 2), threshold=0.6)
-    written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
-    assert written["summary"]["groups"] == found.summary["groups"]
-    assert len(np.unique(table["group"])) == found.groups
-    assert not (tmp_path / "out" / module.STAGES).exists()

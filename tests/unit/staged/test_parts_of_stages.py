@@ -14,7 +14,7 @@ from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, with_shards
 from twicetold.staged.dense import shards_of
 from twicetold.staged.groups import joined
 from twicetold.staged.parts import parts_of
-from twicetold.staged.plan import Plan, Settings, written
+from twicetold.staged.plan import Plan, Settings
 from twicetold.staged.sparse import ranges_of
 
 
@@ -71,11 +71,6 @@ def test_components_chunk_by_chunk_are_those_at_once(count, links, chunk, seed):
     first = np.unique(codes, return_index=True)[1]
     np.testing.assert_array_equal(node, np.unique(np.concatenate([left, right])))
     np.testing.assert_array_equal(root, first[codes[node]])
-
-
-@pytest.mark.parametrize(("name", "expected"), [("a.csv.gz", "a.parquet"), ("b.parquet", "b.parquet")])
-def test_parts_that_are_written_have_the_names_of_those_that_are_read(name, expected):
-    assert written(name) == expected
 
 
 def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):

@@ -171,6 +171,9 @@ def test_categories_of_numbers_and_dates_are_numbers_and_dates():
         (pd.array([True, None], "boolean"), [1, MISSING]),
         (pa.array([1, 0]).cast(pa.decimal128(20, 1)), [1, 0]),
         ([None, None], [MISSING] * 2),
+        (pd.Categorical(["TRUE", "false"]), [1, 0]),
+        (np.array([1, 0], object), [1, 0]),
+        (pd.Series([False, pd.NA], dtype=object), [0, MISSING]),
     ],
 )
 def test_an_answer_is_one_however_it_is_spelt(values, expected):
@@ -178,7 +181,17 @@ def test_an_answer_is_one_however_it_is_spelt(values, expected):
 
 
 @pytest.mark.parametrize(
-    ("values", "row"), [(["yes", "maybe"], 1), ([1, 0, 2], 2), ([0.5], 0), (["1", "", "same"], 2), (["10"], 0)]
+    ("values", "row"),
+    [
+        (["yes", "maybe"], 1),
+        ([1, 0, 2], 2),
+        ([0.5], 0),
+        (["1", "", "same"], 2),
+        (["10"], 0),
+        (["1", "00"], 1),
+        ([1, -1], 1),
+        ([0, float("inf")], 1),
+    ],
 )
 def test_another_answer_is_named_with_its_row(values, row):
     with pytest.raises(

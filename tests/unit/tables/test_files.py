@@ -58,6 +58,14 @@ def rows_of(path, **options):
     return pa.concat_tables([block.table for block in blocks]).to_pylist(), np.concatenate([b.lines for b in blocks])
 
 
+def copy(source, target, texts=(), *, added=None, **options):
+    """Write a file of another one, with further columns."""
+    with open_rows(source) as rows, write_rows(target, **options) as write:
+        for block in rows.blocks(texts):
+            write(block if added is None else block.with_columns(added))
+    return target
+
+
 SUFFIXES = [f"{suffix}{packing}" for suffix in streams.SUFFIXES for packing in ("", *streams.COMPRESSIONS)]
 
 
@@ -71,11 +79,8 @@ def test_rows_are_the_same_in_every_format(suffix, tmp_path):
 @pytest.mark.parametrize("target", SUFFIXES)
 @pytest.mark.parametrize("source", [".csv", ".jsonl", ".parquet"])
 def test_columns_stay_as_they_are_and_new_ones_follow(source, target, tmp_path):
-    out = tmp_path / f"out{target}"
-    with open_rows(written(tmp_path, source)) as rows, write_rows(out) as write:
-        for block in rows.blocks(["question1"]):
-            write(block.with_columns({"score": np.float32([0.1, 1e-7, 2]), "duplicate": [True, False, True]}))
-    found, _ = rows_of(out)
+    added = {"score": np.float32([0.1, 1e-7, 2]), "duplicate": [True, False, True]}
+    found, _ = rows_of(copy(written(tmp_path, source), tmp_path / f"out{target}", ["question1"], added=added))
     assert [list(row.values())[:3] for row in found] == ROWS
     assert [float(row["score"]) for row in found] == pytest.approx([0.1, 1e-7, 2])
     assert [str(row["duplicate"]).lower() for row in found] == ["true", "false", "true"]
@@ -83,38 +88,28 @@ def test_columns_stay_as_they_are_and_new_ones_follow(source, target, tmp_path):
 
 
 def test_json_lines_keep_their_spelling_and_their_types(tmp_path):
-    path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    path = tmp_path / "in.jsonl"
     first = '{"text": "\\u00e9", "n": 1.50, "big": 123456789012345678901, "deep": {"a": [1, null]}'
     path.write_text(first + ' }\n\n{"text":"b"}\n')
-    with open_rows(path) as rows, write_rows(out) as write:
-        for block in rows.blocks(["text"]):
-            write(block.with_columns({"score": np.float32([0.25, 0.5])}))
-    assert out.read_text().splitlines() == [
-        first + ', "score": 0.25}',
-        '{"text":"b", "score": 0.5}',
-    ]
+    out = copy(path, tmp_path / "out.jsonl", ["text"], added={"score": np.float32([0.25, 0.5])})
+    assert out.read_text().splitlines() == [first + ', "score": 0.25}', '{"text":"b", "score": 0.5}']
 
 
 def test_parquet_keeps_its_types(tmp_path):
-    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    path = tmp_path / "in.parquet"
     table = pa.table({"text": pa.array(["a", "b"]).dictionary_encode(), "n": [1, None], "list": [[1], None]})
     pq.write_table(table, path)
-    with open_rows(path) as rows, write_rows(out) as write:
-        for block in rows.blocks(["text"]):
-            write(block.with_columns({"x": [True, False]}))
+    out = copy(path, tmp_path / "out.parquet", ["text"], added={"x": [True, False]})
     assert pq.read_table(out).drop_columns("x").equals(pq.read_table(path))
-    with open_rows(path) as rows, write_rows(tmp_path / "out.csv") as write:
-        for block in rows.blocks(["text"]):
-            write(block)
-    assert (tmp_path / "out.csv").read_text() == "text,n,list\na,1,[1]\nb,,\n"
+    assert copy(path, tmp_path / "out.csv").read_text() == "text,n,list\na,1,[1]\nb,,\n"
 
 
 def test_parquet_in_several_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "ROWS", 3)
-    pq.write_table(pa.table({"question1": [f"t{n}" for n in range(10)]}), tmp_path / "in.parquet")
+    texts = [f"t{n}" for n in range(10)]
+    pq.write_table(pa.table({"question1": texts}), tmp_path / "in.parquet")
     found, lines = rows_of(tmp_path / "in.parquet")
-    assert [row["question1"] for row in found] == [f"t{n}" for n in range(10)]
-    assert lines.tolist() == list(range(1, 11))
+    assert ([row["question1"] for row in found], lines.tolist()) == (texts, list(range(1, 11)))
 
 
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
@@ -224,10 +219,8 @@ def test_a_value_that_is_missing_is_missing_in_every_format(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "b", "n": NaN}\n{"text": "c"}\n')
     pq.write_table(pa.table({"text": ["a", "b", "c"], "n": [1.0, float("nan"), None]}), tmp_path / "in.parquet")
     for suffix in (".csv", ".jsonl", ".parquet"):
-        with open_rows(tmp_path / f"in{suffix}") as rows, write_rows(tmp_path / "out.csv.gz") as write:
-            for block in rows.blocks(["text"]):
-                write(block)
-        assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"text,n\na,1\nb,\nc,\n"
+        out = copy(tmp_path / f"in{suffix}", tmp_path / "out.csv.gz")
+        assert gzip.decompress(out.read_bytes()) == b"text,n\na,1\nb,\nc,\n"
         table = UserTable.read(tmp_path / f"in{suffix}", ["n"])
         assert table.or_null("n").to_pylist() == ["1", None, None]
 
@@ -238,9 +231,7 @@ def test_packed_files_are_the_same_bytes_each_time_and_go_through_pipes(tmp_path
     reading_pipe = threading.Thread(target=lambda: found.append((tmp_path / "pipe.csv.gz").read_bytes()))
     reading_pipe.start()
     for name in ("one.csv.gz", "other.csv.gz", "pipe.csv.gz"):
-        with open_rows(written(tmp_path, ".csv")) as rows, write_rows(tmp_path / name) as write:
-            for block in rows.blocks(["question1"]):
-                write(block)
+        copy(written(tmp_path, ".csv"), tmp_path / name)
     reading_pipe.join(10)
     assert [(tmp_path / "one.csv.gz").read_bytes()] == [(tmp_path / "other.csv.gz").read_bytes()] == found
     assert gzip.decompress(found[0]) == (tmp_path / "in.csv").read_bytes()
@@ -248,13 +239,8 @@ def test_packed_files_are_the_same_bytes_each_time_and_go_through_pipes(tmp_path
 
 def test_a_full_disk_is_an_error_also_of_a_packed_file(tmp_path):
     (tmp_path / "out.csv.gz").symlink_to("/dev/full")
-    with (
-        pytest.raises(OSError, match="No space left"),
-        open_rows(written(tmp_path, ".csv")) as rows,
-        write_rows(tmp_path / "out.csv.gz", at_once=False) as write,
-    ):
-        for block in rows.blocks(["question1"]):
-            write(block)
+    with pytest.raises(OSError, match="No space left"):
+        copy(written(tmp_path, ".csv"), tmp_path / "out.csv.gz", at_once=False)
 
 
 def test_a_column_of_numbers_has_no_texts(tmp_path):
@@ -264,21 +250,19 @@ def test_a_column_of_numbers_has_no_texts(tmp_path):
 
 
 def test_a_missing_file_is_named_and_a_folder_is_none(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*/none.csv"), open_rows(tmp_path / "none.csv"):
-        pass
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match="is a folder"), open_rows(tmp_path / "folder.csv"):
-        pass
-    with pytest.raises(ValueError, match="is a folder"), write_rows(tmp_path / "folder.csv"):
-        pass
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*/none.csv"):
+        copy(tmp_path / "none.csv", tmp_path / "out.csv")
+    for source, target in ((folder, tmp_path / "out.csv"), (written(tmp_path, ".csv"), folder)):
+        with pytest.raises(ValueError, match="is a folder"):
+            copy(source, target)
 
 
 def test_a_file_without_rows_gives_a_file_without_rows(tmp_path):
     (tmp_path / "in.csv").write_text("id,question1\n")
-    with open_rows(tmp_path / "in.csv") as rows, write_rows(tmp_path / "out.csv") as write:
-        for block in rows.blocks(["question1"]):
-            write(block.with_columns({"score": np.empty(0, np.float32)}))
-    assert (tmp_path / "out.csv").read_text() == "id,question1,score\n"
+    out = copy(tmp_path / "in.csv", tmp_path / "out.csv", added={"score": np.empty(0, np.float32)})
+    assert out.read_text() == "id,question1,score\n"
 
 
 def test_an_error_leaves_no_file_and_the_former_one_as_it_was(tmp_path):
@@ -291,20 +275,15 @@ def test_an_error_leaves_no_file_and_the_former_one_as_it_was(tmp_path):
 
 
 def test_a_column_that_is_there_already_is_an_error(tmp_path):
-    with open_rows(written(tmp_path, ".csv")) as rows, pytest.raises(ValueError, match="a column 'id' already"):
-        next(rows.blocks(["question1"])).with_columns({"id": [1, 2, 3]})
+    with pytest.raises(ValueError, match="a column 'id' already"):
+        copy(written(tmp_path, ".csv"), tmp_path / "out.csv", added={"id": [1, 2, 3]})
 
 
 def test_a_new_key_in_later_json_lines_has_no_place_in_a_header(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "BLOCK", 10)
     (tmp_path / "in.jsonl").write_text('{"text": "a", "b": 1}\n{"text": "c"}\n{"text": "d", "e": 2}\n')
-    with (
-        pytest.raises(ValueError, match="line 3: the key 'e' is not among those of the first rows"),
-        open_rows(tmp_path / "in.jsonl") as rows,
-        write_rows(tmp_path / "out.csv") as write,
-    ):
-        for block in rows.blocks(["text"]):
-            write(block)
+    with pytest.raises(ValueError, match="line 3: the key 'e' is not among those of the first rows"):
+        copy(tmp_path / "in.jsonl", tmp_path / "out.csv")
 
 
 def test_columns_are_chosen_by_usual_names(tmp_path):
@@ -339,10 +318,7 @@ def test_ten_bad_rows_are_listed_and_the_others_counted(tmp_path):
 def test_a_carriage_return_within_a_field_ends_no_row(suffix, tmp_path):
     values = ["a\rb", "\r", "c\r\nd", 'e\r"f"', "g\n", "h"]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": each, "n": "1"}) + "\n" for each in values))
-    out = tmp_path / f"out.{suffix}"
-    with open_rows(tmp_path / "in.jsonl") as rows, write_rows(out) as write:
-        for block in rows.blocks([]):
-            write(block)
+    out = copy(tmp_path / "in.jsonl", tmp_path / f"out.{suffix}")
     with open_rows(out) as rows:
         assert [row for block in rows.blocks([]) for row in block.table["text"].to_pylist()] == values
     assert out.read_bytes().startswith(b"text,n\n" if suffix == "csv" else b"text\tn\n")
@@ -353,23 +329,17 @@ def test_a_carriage_return_within_a_field_ends_no_row(suffix, tmp_path):
 def test_a_decimal_of_parquet_is_a_number_elsewhere(suffix, line, tmp_path):
     price = pa.array(["1.50", None]).cast(pa.decimal128(7, 2))
     pq.write_table(pa.table({"text": ["a", "b"], "price": price}), tmp_path / "in.parquet")
-    with open_rows(tmp_path / "in.parquet") as rows, write_rows(tmp_path / f"out.{suffix}") as write:
-        for block in rows.blocks(["text"]):
-            write(block)
-    assert line in (tmp_path / f"out.{suffix}").read_text()
+    assert line in copy(tmp_path / "in.parquet", tmp_path / f"out.{suffix}").read_text()
 
 
-def test_one_column_whose_name_has_no_separator_says_nothing_of_separators(tmp_path):
-    (tmp_path / "rows.csv").write_text("body\na;b\n")
-    with open_rows(tmp_path / "rows.csv") as rows, pytest.raises(ValueError, match=r"Columns there are: 'body'$"):
+@pytest.mark.parametrize(
+    ("name", "content", "columns"),
+    [("a.csv", "body\na;b\n", "'body'"), ("a.jsonl", "{}\n", ""), ("a.jsonl", '{"a;b": 1}\n', "'a;b'")],
+)
+def test_a_file_that_has_no_separators_is_refused_without_a_word_of_them(tmp_path, name, content, columns):
+    (tmp_path / name).write_text(content)
+    with open_rows(tmp_path / name) as rows, pytest.raises(ValueError, match=rf"Columns there are: {columns}$"):
         choose_text(rows)
-
-
-@pytest.mark.parametrize("rows", ["{}\n", '{"a;b": 1}\n'])
-def test_a_file_that_has_no_separators_is_refused_without_a_word_of_them(tmp_path, rows):
-    (tmp_path / "rows.jsonl").write_text(rows)
-    with open_rows(tmp_path / "rows.jsonl") as found, pytest.raises(ValueError, match=r"Columns there are: ('a;b')?$"):
-        choose_text(found)
 
 
 class Endless(io.RawIOBase):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe import prepared
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
 from twicetold.trained.drift import drift_of_text
@@ -49,7 +48,7 @@ def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
     model, again = twicetold.fit(texts, lexical=True), twicetold.fit(texts, lexical=True)
     again.dedupe(TEXTS)  # other texts: the vectors are not held any longer
     expected = again.dedupe(texts)
-    monkeypatch.setattr(prepared, "search_vectors", None)
+    monkeypatch.setattr("twicetold.dedupe.dedupe.search_vectors", None)
     found = model.dedupe(texts)
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_array_equal(found.links.score, expected.links.score)
@@ -58,7 +57,7 @@ def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
 def test_misspelt_copies_are_found_and_other_numbers_are_not():
     found = twicetold.fit(TEXTS, lexical=True).dedupe(TEXTS)
     assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
-    assert not found.summary.calibrated
+    assert not found.summary.threshold.calibrated
     assert found.probability[1] == pytest.approx(found.links.score[0])
 
 
@@ -148,7 +147,7 @@ def test_nothing_is_promised_without_labels():
 def test_the_threshold_is_a_similarity(questions):
     model = twicetold.fit(questions)
     assert model.dedupe(questions, threshold=0.9).links.score.min() >= 0.9
-    assert model.dedupe(questions, threshold=0.9).summary.links < model.dedupe(questions).summary.links
+    assert model.dedupe(questions, threshold=0.9).summary.counts.links < model.dedupe(questions).summary.counts.links
 
 
 @pytest.mark.parametrize("kind", ["lexical", "with vectors", "given vectors"])
@@ -164,7 +163,7 @@ def test_the_order_of_the_rows_changes_neither_the_threshold_nor_the_groups(kind
         vectors = given[[place[text] for text in texts]] if kind == "given vectors" else None
         groups = twicetold.fit(texts, lexical=kind == "lexical", vectors=vectors).dedupe(texts)
         parts = [np.array(texts)[groups.group == number].tolist() for number in set(groups.group.tolist())]
-        return groups.summary.threshold, sorted(map(sorted, parts))
+        return groups.summary.threshold.score, sorted(map(sorted, parts))
 
     threshold, groups = found(questions)
     for seed in range(3):

@@ -1,13 +1,12 @@
-"""What a person said of pairs of texts holds in the groups."""
+"""Must-link and cannot-link pairs hold in the groups."""
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import twicetold
+from twicetold.dedupe.constraints import Constraints, Contradiction, MustLinkRefused
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.said import Contradiction, KeptApart, Said
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import Links
 from twicetold.neighbours.rules import RULES
@@ -30,11 +29,11 @@ def divided(group, ends, must, apart):
     return parts
 
 
-def one_by_one(links, said, codes):
-    """The same as `Said.hold`, one link at a time."""
-    ends = [{int(a), int(b)} for a, b in zip(said.left, said.right)]
-    must = [pair for pair, same in zip(ends, said.same) if same]
-    apart = [pair for pair, same in zip(ends, said.same) if not same]
+def one_by_one(links, constraints, codes):
+    """The same as `Constraints.apply`, one link at a time."""
+    ends = [{int(a), int(b)} for a, b in zip(constraints.left, constraints.right)]
+    must = [pair for pair, same in zip(ends, constraints.same) if same]
+    apart = [pair for pair, same in zip(ends, constraints.same) if not same]
     whole = [set(np.flatnonzero(codes == code).tolist()) for code in np.unique(codes)]
     for pair in must:
         whole = join(whole, pair)
@@ -61,26 +60,27 @@ def test_groups_are_those_of_joining_one_link_at_a_time(seed):
     truth = rng.integers(0, 8, count)  # so that nothing contradicts itself
     one, other = rng.integers(0, count, (2, 30))
     keep = one != other
-    said = Said.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
-    held, found = said.hold(links, codes, lambda left, right: np.zeros(len(left)))
-    np.testing.assert_array_equal(found, one_by_one(links, said, codes))
-    assert (found[said.left[said.same]] == found[said.right[said.same]]).all()
-    assert (found[said.left[~said.same]] != found[said.right[~said.same]]).all()
+    constraints = Constraints.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
+    held, found = constraints.apply(links, codes, lambda left, right: np.zeros(len(left)))
+    np.testing.assert_array_equal(found, one_by_one(links, constraints, codes))
+    must, cannot = ([found[side] for side in pairs] for pairs in (constraints.must_link, constraints.cannot_link))
+    assert (must[0] == must[1]).all()
+    assert (cannot[0] != cannot[1]).all()
     pairs = {*zip(held.left.tolist(), held.right.tolist())}
-    ends = [tuple(sorted(pair)) for pair in zip(said.left.tolist(), said.right.tolist())]
-    assert all((pair in pairs) == same for pair, same in zip(ends, said.same.tolist()))
+    ends = [tuple(sorted(pair)) for pair in zip(constraints.left.tolist(), constraints.right.tolist())]
+    assert all((pair in pairs) == same for pair, same in zip(ends, constraints.same.tolist()))
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("family", ["tfidf", "static"])
-def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rule, run, questions):
+def test_constraints_hold_by_every_rule_and_the_other_groups_stay(family, rule, run, questions):
     texts = questions.texts.to_pylist()
     model = twicetold.load(run(family))
     probability = model.dedupe(texts, threshold=0.02).links.probability
     thresholds = np.quantile(probability, np.linspace(0.05, 1, 40))
     tried = (model.dedupe(texts, threshold=float(threshold), rule=rule) for threshold in thresholds)
-    before = next(found for found in tried if 2 <= found.summary.largest <= len(texts) - 4)
-    threshold = before.summary.probability
+    before = next(found for found in tried if 2 <= found.summary.counts.largest <= len(texts) - 4)
+    threshold = before.summary.threshold.probability
     group = int(before.table.group[np.argmax(before.table.size)])
     inside = np.flatnonzero(before.group == group)
     outside = np.flatnonzero(before.group != group)[:2]
@@ -90,13 +90,13 @@ def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rul
     assert found.group[outside[0]] == found.group[outside[1]]
     touched = np.isin(before.group, before.group[[*inside, *outside]])
     np.testing.assert_array_equal(numbered(found.group[~touched]), numbered(before.group[~touched]))
-    assert found.summary.groups == len(found.table)
+    assert found.summary.counts.groups == len(found.table)
     assert (found.table.weakest[found.table.distinct > 1] >= 0).all()
     dry = next(row for row in model.dry_run(texts, threshold=threshold, rule=rule, pairs=pairs).at if row.chosen)
-    assert (dry.links, dry.groups) == (found.summary.links, found.summary.groups)
+    assert (dry.links, dry.groups) == (found.summary.counts.links, found.summary.counts.groups)
 
 
-def test_equal_texts_that_do_not_say_the_same_are_apart(run):
+def test_equal_texts_of_a_cannot_link_pair_are_apart(run):
     texts = ["bank rate", "Bank rate", "bank rate", "drug trial"]
     found = twicetold.load(run()).dedupe(texts, threshold=0.6, pairs=([0], [1], [False]))
     assert found.group[0] != found.group[1]
@@ -104,7 +104,7 @@ def test_equal_texts_that_do_not_say_the_same_are_apart(run):
     assert found.exact.tolist()[:2] == [0, 1]
 
 
-def test_texts_that_say_the_same_bring_their_groups_and_are_links_whatever_their_score(run):
+def test_must_link_texts_bring_their_groups_and_are_links_whatever_their_score(run):
     texts = ["bank rate", "bank rate cut", "drug trial", "drug trial phone"]
     model = twicetold.load(run())
     found = model.dedupe(texts, rule="components", threshold=0.3, pairs=([0], [3], [True]))
@@ -126,8 +126,8 @@ def test_texts_that_say_the_same_bring_their_groups_and_are_links_whatever_their
 )
 def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, joining):
     with pytest.raises(Contradiction, match=rf"pair {apart} \(from 0\) does not say the same, but") as found:
-        Said.of(10, *pairs)
-    assert (found.value.apart, found.value.joining) == (apart, joining)
+        Constraints.of(10, *pairs)
+    assert (found.value.cannot_link, found.value.must_link) == (apart, joining)
 
 
 @pytest.mark.parametrize(
@@ -142,41 +142,19 @@ def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, 
 )
 def test_wrong_rows_are_named(pairs, message):
     with pytest.raises(ValueError, match=message):
-        Said.of(4, *pairs)
+        Constraints.of(4, *pairs)
 
 
-@pytest.mark.parametrize("answers", [[1, -1], [1, 0.2], ["yes", "maybe"], ["1", "00"], [1, 2], [0, float("inf")]])
-def test_an_answer_that_is_neither_yes_nor_no_is_refused(answers):
+def test_answers_are_those_of_a_column_and_a_pair_without_one_is_left_out():
+    constraints = Constraints.of(4, pd.Series([0, 1, 2]), np.array([1.0, 2.0, 3.0]), ["Yes", "no", None])
+    assert [side.tolist() for side in constraints.must_link] == [[0], [1]]
+    assert [side.tolist() for side in constraints.cannot_link] == [[1], [2]]
     with pytest.raises(ValueError, match=r"pairs: expected 1 or 0, true or false, yes or no, .*; got .* in row 1"):
-        Said.of(4, [0, 1], [1, 2], answers)
-
-
-@pytest.mark.parametrize("missing", [float("nan"), None, pd.NA])
-def test_a_pair_without_an_answer_is_left_out(missing):
-    found = Said.of(4, [0, 1], [1, 2], pd.Series([False, missing], dtype=object))
-    assert (found.left.tolist(), found.right.tolist(), found.same.tolist()) == ([0], [1], [False])
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        [1, 0],
-        ["yes", "No "],
-        ["Y", "n"],
-        ["1.0", "0"],
-        pd.Categorical(["TRUE", "false"]),
-        [1.0, 0.0],
-        pd.array([True, False], "boolean"),
-        pa.array([True, False]),
-        np.array([1, 0], object),
-    ],
-)
-def test_answers_come_as_truth_values_or_as_1_and_0(answers):
-    assert Said.of(4, pd.Series([0, 1]), np.array([1.0, 2.0]), answers).same.tolist() == [True, False]
+        Constraints.of(4, [0, 1], [1, 2], [1, 0.2])
 
 
 def test_equal_values_keep_apart_what_a_pair_would_join_and_a_window_does_not():
-    said = Said.of(3, [0], [1], [True])
-    with pytest.raises(KeptApart, match=r"pair 0 \(from 0\) is to join texts 0 and 1, but same or within keeps them"):
-        said.require_allowed(Limits.of(3, same=[["en", "de", "en"]]))
-    said.require_allowed(Limits.of(3, within=[([1, 100, 2], 5)]))
+    constraints = Constraints.of(3, [0], [1], [True])
+    with pytest.raises(MustLinkRefused, match=r"pair 0 \(from 0\) is to join texts 0 and 1, but same or"):
+        constraints.require_allowed(Limits.of(3, same=[["en", "de", "en"]]))
+    constraints.require_allowed(Limits.of(3, within=[([1, 100, 2], 5)]))

@@ -1,15 +1,14 @@
-"""What a person said of pairs of texts: some say the same, others do not. It holds in the groups.
+"""Pairs of texts that must be in one group (must-link) or must not (cannot-link), as a person decided.
 
-Texts that say the same are in one group, and so are the whole groups that they were in. Where two texts of a group do
-not say the same, the group is divided: its texts are joined again along its links, the strongest first, but for links
-that would join what must stay apart. Other groups stay as they are.
+Must-link texts are in one group, and so are the whole groups that they were in. A group with both texts of a
+cannot-link pair is divided: its texts are joined again along its links, the strongest first, except by links that would
+join such a pair. Other groups stay as they are.
 
 Shape letters: n texts, P pairs, m distinct texts, L links.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,22 +22,22 @@ from twicetold.tables.columns import MISSING, BadValues, answers_of
 
 
 class Contradiction(ValueError):
-    """A pair that must stay apart, and pairs that join it.
+    """A cannot-link pair whose texts must-link pairs join.
 
     Args:
-        apart: position of the pair.
-        joining: positions of the others, in the order of the chain; none, if it is a pair of a text with itself.
+        cannot_link: position of the pair.
+        must_link: positions of the others, in the order of the chain; none if the pair is a text with itself.
     """
 
-    def __init__(self, apart: int, joining: list[int]) -> None:
-        self.apart, self.joining = apart, joining
-        others = ", ".join(map(str, joining))
-        joined = f"pairs say the same that join its texts: {others}" if joining else "it is a text and itself"
-        super().__init__(f"pair {apart} (from 0) does not say the same, but {joined}")
+    def __init__(self, cannot_link: int, must_link: list[int]) -> None:
+        self.cannot_link, self.must_link = cannot_link, must_link
+        others = ", ".join(map(str, must_link))
+        joined = f"pairs say the same that join its texts: {others}" if must_link else "it is a text and itself"
+        super().__init__(f"pair {cannot_link} (from 0) does not say the same, but {joined}")
 
 
-class KeptApart(ValueError):
-    """A pair that is to be joined and whose values keep it apart.
+class MustLinkRefused(ValueError):
+    """A must-link pair whose columns do not allow a link.
 
     Args:
         pair: its position.
@@ -54,13 +53,13 @@ class KeptApart(ValueError):
 
 
 @dataclass(frozen=True)
-class Said:
-    """Pairs of texts of which a person said whether they say the same.
+class Constraints:
+    """Must-link and cannot-link pairs of texts.
 
     Args:
         left: (P,) one text.
         right: (P,) the other one.
-        same: (P,) whether they do.
+        same: (P,) true of must-link pairs, false of cannot-link pairs.
     """
 
     left: Ints
@@ -68,16 +67,14 @@ class Said:
     same: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: ArrayLike) -> "Said":
+    def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: ArrayLike) -> "Constraints":
         """Pairs of n texts by their rows, from 0; a pair without an answer is left out.
 
         Raises:
-            Contradiction: if pairs that say the same join a pair that does not.
-            ValueError: if there are not as many of each, there is no such row, or an answer is neither yes nor no.
+            Contradiction: if must-link pairs join a cannot-link pair.
+            ValueError: if lengths differ, there is no such row, or an answer is neither yes nor no.
         """
-        one, other = (
-            _checked(side, lambda row: row % 1 == 0, "numbers of rows").astype(np.int64) for side in (left, right)
-        )
+        one, other = _rows(left), _rows(right)
         try:
             answers = answers_of(same)
         except (BadValues, TypeError) as error:
@@ -90,27 +87,37 @@ class Said:
             rows = f"{one[place]} and {other[place]}"
             raise ValueError(f"pairs: expected rows 0 to {count - 1}, got {rows} as pair {place} (from 0)")
         given = answers != MISSING
-        found = cls(one[given], other[given], answers[given] == 1)
-        found._check(count)
-        return found
+        constraints = cls(one[given], other[given], answers[given] == 1)
+        constraints._require_consistent(count)
+        return constraints
 
     def __len__(self) -> int:
         return len(self.left)
 
+    @property
+    def must_link(self) -> tuple[Ints, Ints]:
+        """Both texts of each must-link pair."""
+        return self.left[self.same], self.right[self.same]
+
+    @property
+    def cannot_link(self) -> tuple[Ints, Ints]:
+        """Both texts of each cannot-link pair."""
+        return self.left[~self.same], self.right[~self.same]
+
     def require_allowed(self, limits: Limits | None) -> None:
-        """Check that no pair joins what equal values keep apart; a window is of links alone.
+        """Check that equal values allow each must-link pair; a window is a condition on links alone.
 
         Raises:
-            KeptApart: if one does.
+            MustLinkRefused: if they do not.
         """
         if limits is None:
             return
         wrong = np.flatnonzero(self.same & (limits.block[self.left] != limits.block[self.right]))
         if len(wrong):
-            raise KeptApart(int(wrong[0]), int(self.left[wrong[0]]), int(self.right[wrong[0]]))
+            raise MustLinkRefused(int(wrong[0]), int(self.left[wrong[0]]), int(self.right[wrong[0]]))
 
     def key(self, place: Ints) -> Ints:
-        """(n,) key by which texts are told apart that are equal and do not say the same.
+        """(n,) key that separates equal texts of a cannot-link pair.
 
         Args:
             place: (n,) number of the distinct text.
@@ -121,33 +128,32 @@ class Said:
             key[side[equal]] = side[equal] + 1
         return key
 
-    def of_distinct(self, place: Ints) -> "Said":
-        """The same of distinct texts, without pairs of equal ones."""
+    def of_distinct(self, place: Ints) -> "Constraints":
+        """The same pairs of distinct texts, without pairs of equal ones."""
         left, right = place[self.left], place[self.right]
-        kept = left != right
-        return Said(left[kept], right[kept], self.same[kept])
+        differ = left != right
+        return Constraints(left[differ], right[differ], self.same[differ])
 
-    def has(self, links: Links) -> NDArray[np.bool_]:
-        """(L,) whether a pair is among those of which something was said."""
-        said = _keys(links.count, self.left, self.right)
-        return np.isin(_keys(links.count, links.left, links.right), said)
+    def without(self, links: Links) -> Links:
+        """The links that are no pair of these."""
+        return _without(links, self.left, self.right)
 
-    def hold(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
-        """Links and groups in which what was said holds.
+    def apply(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
+        """Links and groups that satisfy the constraints.
 
         Args:
             links: of m distinct texts.
             codes: (m,) group of each.
-            score: of pairs; those that say the same become links, whatever their score.
+            score: of pairs; must-link pairs become links, whatever their score.
         """
-        left, right = self.left[self.same], self.right[self.same]
-        links = links.take(~np.isin(_keys(links.count, links.left, links.right), self._apart(np.arange(links.count))))
+        left, right = self.must_link
+        links = _without(links, *self.cannot_link)
         if len(left):
             ends = (np.concatenate([links.left, left]), np.concatenate([links.right, right]))
             links = Links.of(links.count, *ends, np.concatenate([links.similarity, score(left, right)]))
         joined = components(int(codes.max(initial=-1)) + 1, codes[left], codes[right])[codes]
-        ones, others = self.left[~self.same], self.right[~self.same]
-        divided = np.isin(joined, joined[ones[joined[ones] == joined[others]]])
+        one, other = (joined[side] for side in self.cannot_link)
+        divided = np.isin(joined, one[one == other])
         if divided.any():
             inside = divided[links.left] & (codes[links.left] == codes[links.right])
             parts = self._parts(links.take(inside))
@@ -156,13 +162,13 @@ class Said:
 
     def _parts(self, links: Links) -> Ints:
         """(m,) part of each text, by these links from the strongest on; at once all that are each other's strongest."""
-        part = components(links.count, self.left[self.same], self.right[self.same])
+        part = components(links.count, *self.must_link)
         tie = np.random.default_rng(0).permutation(len(links))  # by position, equal links of one text would take turns
         order = np.lexsort((tie, -links.similarity))
         left, right, rank = links.left[order], links.right[order], np.arange(len(order))
         while True:
             one, other = part[left], part[right]
-            open_ = (one != other) & ~np.isin(_keys(links.count, one, other), self._apart(part))
+            open_ = (one != other) & ~np.isin(_keys(links.count, one, other), self._separate(part))
             left, right, rank, one, other = left[open_], right[open_], rank[open_], one[open_], other[open_]
             if not len(rank):
                 return part
@@ -174,37 +180,39 @@ class Said:
             into[np.maximum(one, other)[merged]] = np.minimum(one, other)[merged]
             part = into[part]
 
-    def _apart(self, part: Ints) -> Ints:
-        """Keys of the pairs of parts that must stay apart."""
-        return _keys(len(part), part[self.left[~self.same]], part[self.right[~self.same]])
+    def _separate(self, part: Ints) -> Ints:
+        """Keys of the pairs of parts that cannot be joined."""
+        return _keys(len(part), *(part[side] for side in self.cannot_link))
 
-    def _check(self, count: int) -> None:
-        part = components(count, self.left[self.same], self.right[self.same])
+    def _require_consistent(self, count: int) -> None:
+        part = components(count, *self.must_link)
         wrong = np.flatnonzero(~self.same & (part[self.left] == part[self.right]))
         if not len(wrong):
             return
-        apart = int(wrong[0])
-        ones, others = self.left[self.same], self.right[self.same]
+        ones, others = self.must_link
         edges = sparse.coo_array((np.ones(len(ones), np.int8), (ones, others)), shape=(count, count)).tocsr()
-        start, text = int(self.left[apart]), int(self.right[apart])
+        start, text = int(self.left[wrong[0]]), int(self.right[wrong[0]])
         before = breadth_first_order(edges, start, directed=False)[1]
-        joining = []
+        chain = []
         while text != start:
-            ends = {text, int(before[text])}
-            pairs = zip(ones.tolist(), others.tolist(), strict=True)
-            place = next(number for number, pair in enumerate(pairs) if set(pair) == ends)
-            joining.append(int(np.flatnonzero(self.same)[place]))
+            ends = _keys(count, np.array([text]), before[[text]].astype(np.int64))
+            chain.append(int(np.flatnonzero(self.same & (_keys(count, self.left, self.right) == ends))[0]))
             text = int(before[text])
-        raise Contradiction(apart, joining[::-1])
+        raise Contradiction(int(wrong[0]), chain[::-1])
 
 
-def _checked(values: ArrayLike, right: Callable[[Any], bool], expected: str) -> NDArray[Any]:
-    """The values, none of which is missing, a text or another number than those that are right."""
-    found = np.asarray(values)
-    for place, value in enumerate(found.ravel().tolist()):
-        if not (isinstance(value, int | float | np.number | np.bool_) and right(value)):
-            raise ValueError(f"pairs: expected {expected}, got {value!r:.60} as pair {place} (from 0)")
-    return found
+def _rows(values: ArrayLike) -> Ints:
+    """Numbers of rows, none of which is missing, a text or a fraction."""
+    rows = np.asarray(values)
+    for place, value in enumerate(rows.ravel().tolist()):
+        if not (isinstance(value, int | float) and value % 1 == 0):
+            raise ValueError(f"pairs: expected numbers of rows, got {value!r:.60} as pair {place} (from 0)")
+    return rows.astype(np.int64)
+
+
+def _without(links: Links, left: Ints, right: Ints) -> Links:
+    pairs = _keys(links.count, left, right)
+    return links.take(~np.isin(_keys(links.count, links.left, links.right), pairs))
 
 
 def _keys(count: int, one: Ints, other: Ints) -> Ints:

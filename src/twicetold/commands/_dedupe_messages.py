@@ -1,4 +1,4 @@
-"""What `twicetold dedupe` says of what it found in a file or a folder, in sentences and as JSON."""
+"""Messages of `twicetold dedupe` about a file or a folder, in sentences and as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
-    from twicetold.staged.dedupe import Found
+    from twicetold.staged.dedupe import FolderGroups
     from twicetold.staged.estimate import Estimate
 
 NO_PROMISE = (
@@ -33,33 +33,33 @@ Reasons = Mapping[int, str] | None
 """By the link that holds a group together: why it is one, if that was asked for."""
 
 
-def reasons(found: "TextGroups", texts_of: Callable[..., Any], why: Callable[..., list[str]]) -> dict[int, str]:
+def reasons(groups: "TextGroups", texts_of: Callable[..., Any], why: Callable[..., list[str]]) -> dict[int, str]:
     """Why the links that hold groups together are links.
 
     Args:
-        found: with the links.
+        groups: with the links.
         texts_of: from the rows of pairs to their texts.
         why: from these to the reasons.
     """
     from twicetold.neighbours.grouping import NO_LINK
 
-    weakest = found.table.weakest[found.table.weakest != NO_LINK]
-    said = why(*texts_of(found.links.left[weakest], found.links.right[weakest])) if len(weakest) else []
-    return dict(zip(weakest.tolist(), said, strict=True))
+    weakest = groups.table.weakest[groups.table.weakest != NO_LINK]
+    why_linked = why(*texts_of(groups.links.left[weakest], groups.links.right[weakest])) if len(weakest) else []
+    return dict(zip(weakest.tolist(), why_linked, strict=True))
 
 
-def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> dict[str, Any]:
+def as_json(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> dict[str, Any]:
     """All numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
-    table = found.table
-    several = [_group(found, texts, names, reasons, position) for position in range(len(table))]
-    agreement = None if found.agreement is None else asdict(found.agreement)
-    return {**asdict(found.summary), "agreement": agreement, "each_group": several}
+    table = groups.table
+    several = [_group(groups, texts, names, reasons, position) for position in range(len(table))]
+    agreement = None if groups.summary.agreement is None else asdict(groups.summary.agreement)
+    return {**groups.summary.to_json(), "agreement": agreement, "each_group": several}
 
 
 def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
-    """How many rows were dropped, which share of all, and where they are.
+    """Number of dropped rows, their share of all, and their place.
 
     Args:
         dropped: number of them.
@@ -70,71 +70,70 @@ def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any
 
 
 def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
-    """The same as a line."""
+    """Number, share and place of dropped rows, as a line."""
     where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
     return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
 
 
-def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
+def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
     """The summary, with the loosest groups."""
-    lines = of_summary(found.summary, dropped=found.summary.texts - len(found.kept()))
-    if found.agreement is not None:
-        lines += _agreement(found.agreement)
-    return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
+    lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
+    if groups.summary.agreement is not None:
+        lines += _agreement(groups.summary.agreement)
+    return "\n".join([*lines, *_loosest(groups, texts, names, reasons)])
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
-    """What is said of links and groups as a whole.
+    """Sentences about links and groups as a whole.
 
     Args:
         summary: of a dedupe.
         dropped: texts that have another one as representative.
     """
-    from twicetold.dedupe.told import known_of_links
-
-    since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
-    if not summary.calibrated:
-        since = f"similarity {summary.threshold:.3f} on"
+    counts, threshold = summary.counts, summary.threshold
+    since = f"probability {threshold.probability:.3f} on (score {threshold.score:.4f})"
+    if not threshold.calibrated:
+        since = f"similarity {threshold.score:.3f} on"
     lines = [
-        f"{counted(summary.texts, 'text')}, {summary.distinct:,} of them distinct; "
-        f"{counted(summary.links, 'link')} from {since}",
-        f"{counted(summary.groups, 'group')} of {counted(summary.grouped, 'text')}, the largest of "
-        f"{summary.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
+        f"{counted(counts.links, 'link')} from {since}",
+        f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')}, the largest of "
+        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        *threshold.sentences(),
     ]
-    lines += known_of_links(summary)
-    if summary.covered is not None:
+    if counts.covered is not None:
         lines.append(
-            f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
+            f"{counts.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
             "labels say nothing about the others"
         )
-    if not summary.calibrated:
+    if not threshold.calibrated:
         lines.append(NO_PROMISE)
-    if summary.labelled_pairs:
+    if threshold.labelled_pairs:
         lines.append(
             "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
             "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"
         )
-    if summary.unfinished:
+    if counts.unfinished:
         lines.append(
-            f"warning: {counted(summary.unfinished, 'text')} may have more links than were looked for, as too many are "
+            f"warning: {counted(counts.unfinished, 'text')} may have more links than were looked for, as too many are "
             "alike, as lines of one template are: numbers of links and shares of pairs are too low; raise the threshold"
         )
-    if summary.wide:
+    if counts.wide:
         lines.append(
-            f"{counted(summary.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
+            f"{counted(counts.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
             "linked in a chain; with --rule complete, there is no such group"
         )
     return lines
 
 
-def by_threshold(found: "DryRun") -> str:
+def by_threshold(dry_run: "DryRun") -> str:
     """A table with a row a threshold."""
     from twicetold.dedupe.dry_run import DIGITS
 
-    measure = "probability" if found.calibrated else "similarity"
+    measure = "probability" if dry_run.calibrated else "similarity"
     heads = ("", measure, "links", "groups", "texts in groups", "largest", "dropped by --drop")
-    rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if found.at[0].agreement else ()))]
-    for row in found.at:
+    rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if dry_run.at[0].agreement else ()))]
+    for row in dry_run.at:
         digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
         counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
         agreed = () if row.agreement is None else (row.agreement.ari, row.agreement.f1, row.agreement.b3)
@@ -145,24 +144,24 @@ def by_threshold(found: "DryRun") -> str:
         )
         rows.append(("*" if row.chosen else "", *cells))
     lines = _table(rows)
-    lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {found.rule}")
-    if found.unfinished:
-        lines.append(f"warning: {counted(found.unfinished, 'text')} may have more links at the lowest threshold")
+    lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {dry_run.rule}")
+    if dry_run.unfinished:
+        lines.append(f"warning: {counted(dry_run.unfinished, 'text')} may have more links at the lowest threshold")
     return "\n".join(lines)
 
 
-def _agreement(found: "GroupAgreement") -> list[str]:
-    """How well links and groups agree with known ones."""
+def _agreement(agreement: "GroupAgreement") -> list[str]:
+    """Agreement of links and groups with known ones."""
     lines = [
-        f"beside the known groups of {counted(found.rows, 'row')}, {counted(found.groups, 'group')} of two or more "
-        f"with {counted(found.pairs, 'pair')} (95 % intervals; the unit is the group):"
+        f"beside the known groups of {counted(agreement.rows, 'row')}, {counted(agreement.groups, 'group')} of two or "
+        f"more with {counted(agreement.pairs, 'pair')} (95 % intervals; the unit is the group):"
     ]
-    for name, measured in found.measures.items():
+    for name, measured in agreement.measures.items():
         interval = "" if measured.low is None else f" ({measured.low:.3f} to {measured.high:.3f})"
-        said = MEASURES[name]
-        if name == "average_precision" and found.ranked < found.rows:
-            said += f", of a sample of {found.ranked:,}"
-        lines.append(f"  {measured.value:.3f}{interval}  {said}")
+        name_of_measure = MEASURES[name]
+        if name == "average_precision" and agreement.ranked < agreement.rows:
+            name_of_measure += f", of a sample of {agreement.ranked:,}"
+        lines.append(f"  {measured.value:.3f}{interval}  {name_of_measure}")
     return lines
 
 
@@ -172,19 +171,19 @@ def _exponent(value: float) -> int:
     return math.floor(math.log10(value)) + 1 if value > 0 else 0
 
 
-def _loosest(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
+def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
     """Lines about the groups that the weakest links hold together, with the place where two texts differ."""
     import numpy as np
 
-    table = found.table
+    table = groups.table
     lines = []
     several = np.flatnonzero(table.distinct > 1)
-    loose = several[np.lexsort((-table.size[several], found.links.score[table.weakest[several]]))]
+    loose = several[np.lexsort((-table.size[several], groups.links.score[table.weakest[several]]))]
     if len(loose):
         lines.append(f"loosest groups ({LOOSEST_BY}):")
-    measure = "probability" if found.summary.calibrated else "similarity"
+    measure = "probability" if groups.summary.threshold.calibrated else "similarity"
     for position in loose[:LOOSEST]:
-        about = _group(found, texts, names, reasons, int(position))
+        about = _group(groups, texts, names, reasons, int(position))
         weakest = about["weakest"]
         one, other = differing(weakest["left_text"], weakest["right_text"])
         lines.append(
@@ -196,8 +195,8 @@ def _loosest(found: "TextGroups", texts: Sequence[str], names: Names, reasons: R
     return lines
 
 
-def _group(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons, position: int) -> dict[str, Any]:
-    table, links = found.table, found.links
+def _group(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons, position: int) -> dict[str, Any]:
+    table, links = groups.table, groups.links
     about: dict[str, Any] = {
         "group": int(table.group[position]),
         "size": int(table.size[position]),
@@ -213,40 +212,38 @@ def _group(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Rea
             "right": names[right],
             "left_text": texts[left],
             "right_text": texts[right],
-            "probability" if found.summary.calibrated else "similarity": float(links.probability[link]),
+            "probability" if groups.summary.threshold.calibrated else "similarity": float(links.probability[link]),
             **({} if reasons is None else {"why": reasons[link]}),
         }
     return about
 
 
-def of_folder(found: "Found") -> list[str]:
+def of_folder(result: "FolderGroups") -> list[str]:
     """The summary of a folder, with the largest component and the loosest groups."""
-    from twicetold.staged.model import summary_of
-
-    summary = summary_of(found.summary)
+    summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
-    lines += of_summary(summary, dropped=summary.texts - found.groups)
-    lines.append(_recall(found))
-    if (whole := found.component) is not None and whole["groups"] > 1:
+    lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
+    lines.append(_recall(result))
+    if (whole := result.component) is not None and whole["groups"] > 1:
         lines.append(
             f"the largest component of links has {whole['size']:,} distinct texts, {whole['density']:.2g} of whose "
             f"pairs are links, in {counted(whole['groups'], 'group')}; its weakest bridge: {_weakest(whole)}"
         )
-    if found.loosest:
+    if result.loosest:
         lines.append(f"loosest groups ({LOOSEST_BY}):")
-    lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in found.loosest]
-    cpu = sum(stage["cpu"] for stage in found.used.values())
-    peak = max((stage["peak"] for stage in found.used.values()), default=0)
+    lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in result.loosest]
+    cpu = sum(stage["cpu"] for stage in result.used.values())
+    peak = max((stage["peak"] for stage in result.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
 
 
-def _recall(found: "Found") -> str:
+def _recall(result: "FolderGroups") -> str:
     """Estimated recall of links, in a sentence."""
-    if not found.cells:
+    if not result.cells:
         return "no link was missed: all pairs of texts that could be links were compared"
-    if not found.recall:
+    if not result.recall:
         return "which share of the links was found is not known, as no sample was compared with all texts"
-    sampled = found.recall
+    sampled = result.recall
     about = (
         f"{counted(sampled['asked'], 'text was', 'texts were')} compared with all others, and "
         f"{counted(sampled['linked'], 'of them has', 'of them have')} links"
@@ -264,23 +261,23 @@ def _weakest(group: Mapping[str, Any]) -> str:
     return f"{group['score']:.3f} {one!r} - {other!r}"
 
 
-def planned(found: "Estimate", workers: int) -> list[str]:
-    """What a dedupe of a folder would take."""
+def planned(cost: "Estimate", workers: int) -> list[str]:
+    """Cost of a dedupe of a folder, as a table."""
     rows = [("", "tasks", "MB a task", "GB on disk", "CPU hours")]
-    for stage in found.stages:
+    for stage in cost.stages:
         numbers = (stage.memory / 10**6, stage.disk / 10**9, stage.cpu / 3600)
         memory, disk, hours = (f"{number:,.{digits}f}" for number, digits in zip(numbers, (0, 2, 3), strict=True))
         rows.append((stage.name, f"{stage.tasks:,}", memory, disk, hours))
     lines = _table(rows)
-    cells = f"{counted(found.cells, 'cell')}" if found.cells else "without cells"
-    total = found.cpu / 3600
+    cells = f"{counted(cost.cells, 'cell')}" if cost.cells else "without cells"
+    total = cost.cpu / 3600
     lines.append(
-        f"{counted(found.parts, 'part')}, {counted(found.rows, 'row')}, {cells}: {total:,.2f} CPU hours, "
+        f"{counted(cost.parts, 'part')}, {counted(cost.rows, 'row')}, {cells}: {total:,.2f} CPU hours, "
         f"with {counted(workers, 'worker')} about "
-        f"{total / workers:,.2f} hours; {found.disk / 10**9:,.1f} GB on disk at most"
+        f"{total / workers:,.2f} hours; {cost.disk / 10**9:,.1f} GB on disk at most"
     )
-    if found.disk > found.free:
-        lines.append(f"warning: only {found.free / 10**9:,.1f} GB are free there")
+    if cost.disk > cost.free:
+        lines.append(f"warning: only {cost.free / 10**9:,.1f} GB are free there")
     return [*lines, "an estimate by some texts and a product that were timed here; nothing was written"]
 
 

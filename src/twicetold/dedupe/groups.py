@@ -1,0 +1,173 @@
+"""Stages of groups over arrays, in memory or mapped from files: who represents a group, and which pairs to review.
+
+A file in memory and a bin of a folder have the same stages: links from a threshold on (`pairs.groups`), `Grouped`, and
+warnings (`caution`). A group is represented by a distinct text, by links and vectors, or by a row, by a column.
+
+Shape letters: m distinct texts, n rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from twicetold.dedupe.constraints import Constraints
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.options import KEEP_BY, DedupeOptions, Keep, KeepBy
+from twicetold.dedupe.pairs import PairScores
+from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
+from twicetold.tables.columns import Column, numbers_of, times_of
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Distinct texts in groups.
+
+    Args:
+        links: between them.
+        codes: (m,) group of each.
+        row: (m,) that represents the group of each; of a folder, the number of its distinct text.
+        probability: (m,) that a text says the same as its representative; 1 of itself.
+    """
+
+    links: Links
+    codes: Ints
+    row: Ints
+    probability: Floats
+
+    @classmethod
+    def of(
+        cls,
+        pairs: PairScores,
+        links: Links,
+        codes: Ints,
+        options: DedupeOptions,
+        *,
+        lengths: Callable[[], ArrayLike],
+        distinct: DistinctTexts | None = None,
+    ) -> "Grouped":
+        """Groups with their representatives by the options.
+
+        Args:
+            pairs: scores of the texts.
+            links: between them.
+            codes: (m,) group of each.
+            options: what represents a group.
+            lengths: gives (m,) characters of the texts.
+            distinct: the texts with their rows; None: of a folder.
+        """
+        if isinstance(options.keep, tuple):
+            assert distinct is not None
+            rows = best_rows(codes[distinct.place], values_to_keep(*options.keep))
+            survivor = distinct.place[rows]
+        else:
+            survivor = survivors(codes, links, options.keep, lengths, pairs.vectors)
+            rows = survivor if distinct is None else distinct.rows[survivor]
+        representative = survivor[codes]
+        probability = np.ones(len(codes))
+        other = np.flatnonzero(representative != np.arange(len(codes)))
+        probability[other] = pairs.probability(pairs.score(other, representative[other]))
+        return cls(links, codes, rows[codes], probability)
+
+
+def survivors(codes: Ints, links: Links, keep: Keep, lengths: Callable[[], ArrayLike], vectors: Vectors | None) -> Ints:
+    """(groups,) the distinct text that represents each group; of several as good the first one.
+
+    Args:
+        codes: (m,) group of each text.
+        links: between them.
+        keep: what the text has most of.
+        lengths: gives (m,) characters of the texts.
+        vectors: of the texts; None: links say what is central.
+    """
+    if keep == "first":
+        return np.unique(codes, return_index=True)[1]
+    return best_rows(
+        codes, np.asarray(lengths(), np.float64) if keep == "longest" else _centrality(codes, links, vectors)
+    )
+
+
+def _centrality(codes: Ints, links: Links, vectors: Vectors | None) -> Floats:
+    """(m,) sum of the similarities of a text to the others of its group; without vectors, of its links in the group."""
+    inside = codes[links.left] == codes[links.right]
+    if vectors is None:
+        ends = np.concatenate([links.left[inside], links.right[inside]])
+        weights = np.tile(links.similarity[inside], 2)
+        return np.bincount(ends, weights=weights, minlength=len(codes)).astype(np.float64)
+    several = np.flatnonzero(np.bincount(codes)[codes] > 2)  # of two texts, both are as central
+    centrality = np.zeros(len(codes))
+    if len(several):
+        groups, place = np.unique(codes[several], return_inverse=True)
+        shape = (len(groups), len(several))
+        belongs = sparse.csr_matrix((np.ones(len(several), np.float32), (place, np.arange(len(several)))), shape=shape)
+        mine, others = vectors[0][several], vectors[1][several]
+        rows = np.arange(len(several))
+        centrality[several] = row_dots(mine, rows, belongs @ others, place) - row_dots(mine, rows, others, rows)
+    return centrality
+
+
+def values_to_keep(by: KeepBy, values: Column) -> Floats:
+    """(n,) values by which a column chooses rows: the highest is kept; a missing one only if no other row has one.
+
+    Args:
+        by: `newest` and `oldest` are of dates, `highest` and `lowest` of numbers.
+        values: (n,) of the column.
+
+    Raises:
+        TypeError: if the column has values of a kind that cannot be used.
+        ValueError: if `by` is unknown, or a value is no date or number.
+    """
+    if by not in KEEP_BY:
+        raise ValueError(f"expected one of {KEEP_BY} to keep by a column, got {by!r}")
+    numbers = times_of(values) if by in ("newest", "oldest") else numbers_of(values)
+    numbers = numbers if by in ("newest", "highest") else -numbers
+    return np.where(np.isnan(numbers), -np.inf, numbers)
+
+
+def best_rows(group: Ints, value: Floats) -> Ints:
+    """(groups,) the row of each group with the highest value; of several as good, the first one.
+
+    Args:
+        group: (n,) of each row, from 0 without gaps.
+        value: (n,) of each row.
+    """
+    order = np.lexsort((np.arange(len(group)), -value, group))
+    return np.asarray(order[np.flatnonzero(np.append(True, np.diff(group[order]) > 0))])
+
+
+def borderline(links: Links, least: float, codes: Ints, constraints: Constraints | None, *, count: int) -> Links:
+    """Pairs to review, those nearest to the threshold first; half of them reach it, if there are as many.
+
+    Pairs between the same two groups, or within the same group, tell much the same. So of each such set the pair
+    nearest to the threshold comes first, then the second nearest of each, and so on.
+
+    Args:
+        links: pairs of distinct texts on both sides of the threshold.
+        least: score of a link.
+        codes: (m,) group of each distinct text.
+        constraints: pairs that need no further look.
+        count: number of pairs.
+    """
+    if constraints is not None:
+        links = constraints.without(links)
+    one, other = codes[links.left], codes[links.right]
+    reaches = links.similarity >= least
+    distance = np.abs(links.similarity - least)
+    turn = _turns(np.minimum(one, other), np.maximum(one, other), reaches, distance)
+    order = np.lexsort((distance, turn))
+    above, below = order[reaches[order]], order[~reaches[order]]
+    upper = max(count - count // 2, count - len(below))
+    chosen = np.concatenate([above[:upper], below[: count - min(upper, len(above))]])
+    return links.take(chosen[np.argsort(distance[chosen], kind="stable")])
+
+
+def _turns(low: Ints, high: Ints, reaches: NDArray[np.bool_], distance: Floats) -> Ints:
+    """Place of each pair among those of the same two groups and the same side of the threshold, the nearest first."""
+    order = np.lexsort((distance, reaches, high, low))
+    changes = [np.diff(each[order].astype(np.int64)) != 0 for each in (low, high, reaches)]
+    starts = np.flatnonzero(np.append(True, np.logical_or.reduce(changes))[: len(order)])
+    turn = np.empty(len(order), np.int64)
+    turn[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return turn
