@@ -24,7 +24,7 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.DedupeSummary",
     "twicetold.dedupe.dry_run.DryRun",
     "twicetold.topics.grouping.Topics",
-    "twicetold.index.hits.Match",
+    "twicetold.index.matches.Match",
     "twicetold.index.growing.Added",
 )
 """What calls of the front rooms take as keywords, or give back, without exporting its name."""

@@ -2,7 +2,7 @@
 
 1. Texts that are equal in their normal form but for white space are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
-2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
+2. Pairs of distinct texts are found by search vectors (`candidates`), within the limits (`blocking`): all from the
    threshold on, or where another score counts, those of the nearest texts.
 3. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
    `twicetold.neighbours.grouping`.
@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.grouped import GroupedTexts
-from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
 from twicetold.dedupe.representatives import most_worth, representatives, worth_of
@@ -101,7 +101,7 @@ def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
     return found if many is None else (many, *found)
 
 
-def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
+def _summary(prepared: Prepared, grouped: GroupedTexts, near: Candidates, warnings: tuple[str, ...]) -> DedupeSummary:
     distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
     probability = float(grouped.pairs.probability(np.array([link.score]))[0])
     found = summary_of_links(

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.blocking import of_rows, search_pairs
+from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import NO_THRESHOLD
-from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.near import NearPairs
-from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
@@ -122,7 +121,7 @@ class Prepared:
         """A score below that of a link, so that pairs that are almost links are found as well."""
         return min(score, self.score_of(self.threshold_at(-BELOW[self.thresholds.guessed])))
 
-    def search(self, least: float, tell: Tell) -> tuple[Links, NearPairs]:
+    def search(self, least: float, tell: Tell) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
         tell(f"searching {counted(len(self.distinct), 'text')}")
         limits = None if self.limits is None else self.limits.take(self.distinct.rows)
@@ -136,7 +135,7 @@ class Prepared:
         score = self.pairs.score_near(near, tell)
         return Links.of(len(self.distinct), near.left, near.right, score), near
 
-    def grouping(self, found: Links, near: NearPairs, least: float) -> Callable[[float], tuple[Links, Ints]]:
+    def grouping(self, found: Links, near: Candidates, least: float) -> Callable[[float], tuple[Links, Ints]]:
         """From a score, `least` or a higher one, to the links from it on and the (m,) group of each distinct text."""
         groups = self.pairs.groups(found, least, self.options.rule, start=near.start)
 

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from twicetold.dedupe.options import KEEP_BY, Keep, KeepBy
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
+from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors
+from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.columns import Column, numbers_of, times_of
 
 

@@ -19,11 +19,11 @@ from twicetold.dedupe.said import Contradiction, Said
 from twicetold.dedupe.told import known_of_links
 from twicetold.index.folder import IdPair, IndexManifest
 from twicetold.index.groups import NO_GROUP, GroupChanges
-from twicetold.index.hits import Hits
 from twicetold.index.neighbourhood import Decided, GroupRule, grow
 from twicetold.index.parts import count_of, groups_of, rows_of_ids
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.state import IndexState, listed, names_of, part_of, some
+from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted

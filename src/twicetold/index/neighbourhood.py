@@ -21,15 +21,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.dedupe.dense_places import search_pairs
+from twicetold.dedupe.blocking import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
 from twicetold.dedupe.said import Said
 from twicetold.evaluation.decision import Decision
 from twicetold.index.groups import connected, renewed
-from twicetold.index.hits import Hits
 from twicetold.index.parts import alive_of, groups_of, rows_of, vectors_of
 from twicetold.index.segments import Segment
+from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel

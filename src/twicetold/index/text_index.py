@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.copies import without_copies
 from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.growing import Added, IdPairs, built, grown
-from twicetold.index.hits import Match
+from twicetold.index.matches import Match, without_copies
 from twicetold.index.neighbourhood import GroupRule
 from twicetold.index.parts import rows_of, table_of
 from twicetold.index.scored_search import ScoredSearch

@@ -33,10 +33,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from twicetold.neighbours.components import components
+from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import RULES, Rule
 
 NO_LINK = -1  # weakest link of a group without links
-BLOCK = 1 << 22  # numbers of vectors that are gathered at a time for each side (16 MB)
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = tuple[Any, Any]
@@ -342,26 +342,3 @@ def _mean_of_vectors(vectors: Vectors) -> _Measure:
         return _Edges(edges.one, edges.other, mean, edges.least, edges.total, edges.links)
 
     return measure
-
-
-def row_dots(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> Floats:
-    """(E,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
-    dots = np.empty(len(left_rows), np.float64)
-    for start, stop in _blocks(left, left_rows, right, right_rows):
-        one, other = left[left_rows[start:stop]], right[right_rows[start:stop]]
-        if isinstance(one, np.ndarray):
-            dots[start:stop] = np.einsum("ed,ed->e", one, other)
-        else:
-            dots[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
-    return dots
-
-
-def _blocks(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> list[tuple[int, int]]:
-    """Blocks of pairs whose rows have at most `BLOCK` numbers on either side, or that are one pair."""
-    if isinstance(left, np.ndarray):
-        step = max(1, BLOCK // left.shape[1])
-        return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]
-    entries = np.maximum(np.diff(left.indptr)[left_rows], np.diff(right.indptr)[right_rows])
-    block = np.cumsum(entries, dtype=np.int64) // BLOCK  # of the mean of two rows, one may be as long as all others
-    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

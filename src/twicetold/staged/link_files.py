@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.files import write_file
-from twicetold.neighbours.dense_joining import Found
+from twicetold.neighbours.dense_join import Pairs
 from twicetold.neighbours.grouping import Ints
 
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("dot", "<f8")])
 CHUNK = 1 << 20  # links that are read at once
 
 
-def in_numbers(found: Iterable[Found], left: Ints, right: Ints) -> Iterator[Found]:
+def in_numbers(found: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:
     """Links between rows as those between the texts of these numbers, the lower one first; none of a text to itself."""
     for one, other, dot in found:
         low, high = np.minimum(left[one], right[other]), np.maximum(left[one], right[other])
@@ -26,7 +26,7 @@ def in_numbers(found: Iterable[Found], left: Ints, right: Ints) -> Iterator[Foun
         yield low[apart], high[apart], dot[apart]
 
 
-def write_links(path: Path, found: Iterable[Found]) -> int:
+def write_links(path: Path, found: Iterable[Pairs]) -> int:
     """Write links to a file as they are found.
 
     Returns:

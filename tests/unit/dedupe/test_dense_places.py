@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe import dense_places
+from twicetold.dedupe import blocking
 from twicetold.neighbours import contracting
 from twicetold.neighbours.rules import RULES
 
@@ -29,8 +29,8 @@ def bounded(monkeypatch):
 
 
 def bound(monkeypatch):
-    monkeypatch.setattr(dense_places, "MOST_LINKS", 500)
-    monkeypatch.setattr(dense_places, "LINKS_EACH", 0)
+    monkeypatch.setattr(blocking, "MOST_LINKS", 500)
+    monkeypatch.setattr(blocking, "LINKS_EACH", 0)
     monkeypatch.setattr(contracting, "SAMPLED", 30)
     monkeypatch.setattr(contracting, "FEWEST", 30)
 

@@ -21,10 +21,11 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
-from twicetold.index import dense_search, open_index, scored_search, segments
+from twicetold.index import open_index, scored_search, segments
 from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
 from twicetold.index.texts import SCHEMA
+from twicetold.neighbours import exact_search
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import constant
@@ -312,9 +313,9 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
-        patch.setattr(dense_search, "HIGH", 2)
-        patch.setattr(dense_search, "PRODUCTS", min(block, 20))
-        patch.setattr(dense_search, "OFTEN", 0)
+        patch.setattr(segments, "HIGH", 2)
+        patch.setattr(segments, "TILE", min(block, 20))
+        patch.setattr(exact_search, "OFTEN", 0)
         found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]

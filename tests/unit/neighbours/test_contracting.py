@@ -7,7 +7,8 @@ from scipy import sparse
 from twicetold.neighbours import contracting
 from twicetold.neighbours.components import components
 from twicetold.neighbours.contracting import contracted
-from twicetold.neighbours.grouping import Links, merge, row_dots
+from twicetold.neighbours.grouping import Links, merge
+from twicetold.neighbours.nearest import row_dots
 
 THRESHOLD = 0.8
 
@@ -98,14 +99,3 @@ def test_merges_to_begin_with_are_cut_as_others_are():
     sizes = [np.bincount(merges.cut(threshold)).max() for threshold in (0.5, 0.93, 0.999)]
     assert sizes[0] == 60
     assert sizes[0] > sizes[1] > sizes[2] == 1
-
-
-def test_a_long_row_is_not_gathered_for_many_pairs_at_once(monkeypatch):
-    from twicetold.neighbours import grouping
-
-    rows = sparse.vstack([sparse.csr_matrix(np.ones((1, 500))), sparse.eye(200, 500, format="csr")], format="csr")
-    left, right = np.arange(1, 201), np.zeros(200, np.int64)
-    whole = row_dots(rows, left, rows, right)
-    monkeypatch.setattr(grouping, "BLOCK", 1000)
-    assert max(stop - start for start, stop in grouping._blocks(rows, left, rows, right)) <= 2
-    np.testing.assert_array_equal(row_dots(rows, left, rows, right), whole)
