@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.candidates import held
 from twicetold.dedupe.distinct import first_of, folded, require_texts
-from twicetold.index.parts import count_of, numbered, rows_of
 from twicetold.index.segments import Segment
+from twicetold.index.state import count_of, numbered, rows_of
 from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix

@@ -32,10 +32,6 @@ HIGH = 512  # queries of a tile
 ROWS = 1 << 16  # dense rows that are compared at once
 DENSE = "vectors.npy"
 SPARSE = "vectors.safetensors"
-BY_HAND = (
-    "an earlier version merged groups or kept them apart by hand, which a file of pairs says now: "
-    "twicetold index build MODEL FILE --pairs PAIRS -o NEW"
-)
 
 
 @dataclass(frozen=True)
@@ -241,15 +237,10 @@ def _require_numbers(scores: NDArray[np.float32]) -> None:
 
 
 def _read_groups(file: Path, texts: int) -> Ints:
-    """(M,) groups; earlier versions wrote the origin and the tie of each text beside its group."""
     groups: Ints = np.load(file, allow_pickle=False)
-    earlier = groups.shape == (texts, 3)
-    fit = groups.dtype == np.int64 and (earlier or groups.shape == (texts,))
+    fit = groups.dtype == np.int64 and groups.shape == (texts,)
     require(fit, f"{file.name} has not a number for each of {texts} texts")
-    if not earlier:
-        return groups
-    require((groups[:, 2] < 0).all(), BY_HAND)
-    return np.ascontiguousarray(groups[:, 0])
+    return groups
 
 
 def _read_dense(file: Path) -> Dense:
