@@ -52,17 +52,6 @@ def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch)
 
 
 @pytest.mark.usefixtures("bounded")
-def test_by_complete_linkage_each_pair_of_a_group_is_still_a_link():
-    texts = texts_of()
-    found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.3, rule="complete")
-    linked = set(zip(found.links.left, found.links.right))
-    for group in found.table.group:
-        rows = np.flatnonzero(found.group == group)
-        assert {(one, other) for one in rows for other in rows if one < other} <= linked
-    assert found.summary.largest > 50
-
-
-@pytest.mark.usefixtures("bounded")
 @pytest.mark.parametrize("rule", RULES)
 def test_limits_hold_in_dense_places(rule):
     texts = texts_of()

@@ -16,7 +16,7 @@ from twicetold import layout
 from twicetold.index import changing, open_index, segments
 from twicetold.index import folder as folder_module
 from twicetold.index import texts as texts_module
-from twicetold.index.folder import LOCK, MANIFEST
+from twicetold.index.folder import LOCK, MANIFEST, locked
 from twicetold.index.texts import SCHEMA
 from twicetold.trained.static_table import save_table
 from twicetold.trained.vectors_identity import fingerprint
@@ -272,29 +272,14 @@ def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp
     assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000004.npy"], "one for each part"
 
 
-HOLD = """
-import pathlib, sys, time
-from twicetold.index.folder import locked
-
-with locked(pathlib.Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-
-
 def test_one_process_changes_an_index_at_a_time_and_others_may_read(saved):
     folder = saved()
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "held\n"
-        said = f"process {holder.pid} does this already: change the index"
-        with pytest.raises(BlockingIOError, match=said), changing(folder):
-            pass
+    said = f"process {os.getpid()} does this already: change the index"
+    with locked(folder), pytest.raises(BlockingIOError, match=said), changing(folder):
+        pass
+    with locked(folder):
         assert len(open_index(folder)) == 6
-    finally:
-        holder.kill()
-        holder.wait()
-    with changing(folder) as index:  # the lock of a killed process is free
+    with changing(folder) as index:
         index.remove(["a"])
     assert not (folder / LOCK).exists()
 
