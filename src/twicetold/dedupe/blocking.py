@@ -184,23 +184,11 @@ def _nearest(
 
 def _reach(limits: Limits) -> _Reach:
     """Of sorted texts."""
-    block = limits.block
-    if limits.values:
-        value, size = limits.values[0], limits.sizes[0]
-    else:
-        value, size = np.zeros(len(block)), 0.0
-    return _Reach(_before(block, value, value - size, last=False), _before(block, value, value + size, last=True))
-
-
-def _before(block: Ints, value: NDArray[np.float64], bound: NDArray[np.float64], *, last: bool) -> Ints:
-    """(m,) how many texts come before (block, bound), or with `last`, how many are not after it."""
-    count = len(block)
-    kind = np.concatenate([np.full(count, 0 if last else 1), np.full(count, 1 if last else 0)])
-    order = np.lexsort((kind, np.concatenate([value, bound]), np.tile(block, 2)))
-    asked = order >= count
-    before = np.empty(count, np.int64)
-    before[order[asked] - count] = np.cumsum(~asked)[asked]
-    return before
+    value, size = (limits.values[0], limits.sizes[0]) if limits.values else (np.zeros(len(limits.block)), 0.0)
+    values, code = np.unique(value, return_inverse=True)
+    first = limits.block * (len(values) + 1)  # in ascending keys of block and value
+    ends = np.searchsorted(values, value - size), np.searchsorted(values, value + size, side="right")
+    return _Reach(*(np.searchsorted(first + code, first + end) for end in ends))
 
 
 def _pieces(reach: _Reach, *, both: bool) -> list[tuple[int, int]]:
