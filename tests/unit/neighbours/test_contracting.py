@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from twicetold.neighbours import contracting
-from twicetold.neighbours.components import components
 from twicetold.neighbours.contracting import contracted
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.nearest import row_dots
@@ -39,18 +38,6 @@ def test_each_joined_text_has_a_link_and_the_others_are_left_to_be_compared(kind
     assert (place[found.start.left] == place[found.start.right]).all()
     assert set(np.flatnonzero(place >= 3)) <= set(found.rest)
     assert len(joined) > 100
-
-
-def test_groups_by_average_linkage_are_those_of_all_links():
-    rows, place = vectors_of()
-    found = contracted(rows, THRESHOLD, most=500)
-    links = Links.of(len(place), *found.links)
-    groups = merge(links, rule="average", threshold=THRESHOLD, vectors=(rows, rows), start=found.start).cut(THRESHOLD)
-    np.testing.assert_array_equal(groups, components(len(place), *_pairs(rows)))
-
-
-def _pairs(rows):
-    return np.nonzero(np.triu(rows @ rows.T >= THRESHOLD, 1))
 
 
 def test_few_links_are_none():
