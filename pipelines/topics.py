@@ -29,7 +29,6 @@ from twicetold.files import write_json
 from twicetold.printable import print
 from twicetold.topics.grouping import group_topics
 from twicetold.topics.near_copies import word_sets
-from twicetold.topics.plane import topic_map
 from twicetold.trained.model_folder import load_model, recipes, trained_on
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources.uci_news import publication_days
@@ -38,6 +37,7 @@ from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.scoring.model_checks import require_trained_on
 from twicetold_lab.topics import MAP, RELATED, TOPICS
 from twicetold_lab.topics.measured import measure_topics
+from twicetold_lab.topics.plane import topic_map
 from twicetold_lab.topics.related import Articles, related
 
 

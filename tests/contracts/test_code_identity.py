@@ -151,6 +151,7 @@ REACH = {
     "twicetold/evaluation/score_scale": (165, 165),
     "twicetold/evaluation/tiles": (165, 165),
     "twicetold/neighbours/components": (165, 165),
+    "twicetold/neighbours/exact_search": (165, 165),
     "twicetold/neighbours/nearest": (165, 165),
     "twicetold/neighbours/parallel": (165, 165),
     "twicetold_lab/evaluation/selection": (165, 165),

@@ -17,7 +17,7 @@ WORDS = {
     "worth": "survivor, best_row",
 }
 """Words that no module, class, function or parameter has in its name, and what to say in their place."""
-MODULES = {"in_turns": "alternating", "kept": "observed", "near": "candidates", "near_within": "candidates"}
+MODULES = {"in_turns": "alternating", "kept": "observed", "near": "candidates", "near_within": "blocking"}
 """Names that no module has."""
 OPENINGS = ("As", "Which")
 """Words that no docstring begins with: the first one says what a function does, or what a thing is."""

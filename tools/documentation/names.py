@@ -26,7 +26,7 @@ GIVEN_BACK = (
     "twicetold.dedupe.link_threshold.LinkThreshold",
     "twicetold.dedupe.dry_run.DryRun",
     "twicetold.topics.grouping.Topics",
-    "twicetold.index.hits.Match",
+    "twicetold.index.matches.Match",
     "twicetold.index.growing.Added",
 )
 """What calls of the front rooms take as keywords, or give back, without exporting its name."""

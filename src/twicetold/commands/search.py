@@ -11,7 +11,7 @@ from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.index.hits import Match
+    from twicetold.index.matches import Match
 
 Asked = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts to search for.", show_default=False)]
 AskedFile = Annotated[

@@ -2,7 +2,7 @@
 
 1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
-2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
+2. Pairs of distinct texts are found by search vectors (`candidates`), within the limits (`blocking`): all from the
    threshold on, or where another score counts, those of the nearest texts.
 3. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
    `twicetold.neighbours.grouping` and from must-link and cannot-link pairs (`constraints`).
@@ -20,15 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.blocking import of_rows, search_pairs
+from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, unknown_texts, warnings_of
 from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.link_threshold import LinkThreshold
-from twicetold.dedupe.near import NearPairs
-from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
@@ -124,7 +123,7 @@ class Prepared:
         """A score below that of a link, so that pairs that are almost links are found as well."""
         return min(self.link.score, self.score_of(self.threshold_at(-BELOW[self.thresholds.guessed])))
 
-    def search(self, least: float, progress: Progress) -> tuple[Links, NearPairs]:
+    def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
         progress(f"searching {counted(len(self.distinct), 'text')}")
         near = search_pairs(
@@ -137,7 +136,7 @@ class Prepared:
         score = self.pairs.score_near(near, progress)
         return Links.of(len(self.distinct), near.left, near.right, score), near
 
-    def grouping(self, links: Links, near: NearPairs, least: float) -> Callable[[float], tuple[Links, Ints]]:
+    def grouping(self, links: Links, near: Candidates, least: float) -> Callable[[float], tuple[Links, Ints]]:
         """A function from a score, `least` or higher, to the links that reach it and the (m,) groups."""
         groups = self.pairs.groups(links, least, self.options.rule, start=near.start)
 
@@ -261,7 +260,7 @@ def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
 
 
 def _summary(
-    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, near: NearPairs, progress: Progress
+    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, near: Candidates, progress: Progress
 ) -> DedupeSummary:
     """The dedupe in numbers; warnings are told as well."""
     distinct, links, limits = prepared.distinct, grouped.links, prepared.limits

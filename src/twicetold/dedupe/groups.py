@@ -17,7 +17,8 @@ from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import KEEP_BY, DedupeOptions, Keep, KeepBy
 from twicetold.dedupe.pairs import PairScores
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
+from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors
+from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.columns import Column, numbers_of, times_of
 
 

@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from twicetold.dedupe.near import NearPairs
+from twicetold.dedupe.candidates import Candidates
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.thresholds import DedupeThresholds
-from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge, row_dots
+from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
+from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.ensemble import constant
@@ -53,7 +54,7 @@ class PairsByVectors:
         """(C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
-    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
+    def score_near(self, near: Candidates, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
@@ -115,7 +116,7 @@ class PairsByModel:
             scores[part] = read.score(left[part], right[part])
         return scores
 
-    def score_near(self, near: NearPairs, progress: Callable[[str], None]) -> Floats:
+    def score_near(self, near: Candidates, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors."""
         progress(f"scoring {counted(len(near.left), 'pair')}")
         return self.score(near.left, near.right)

@@ -17,9 +17,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,7 +28,6 @@ import numpy as np
 from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, NEIGHBOURS
 from twicetold.errors import damaged, require
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.stored import record
 from twicetold.files import (
     TEMPORARY,
@@ -40,16 +39,13 @@ from twicetold.files import (
     write_folder,
     write_json,
 )
-from twicetold.index.segments import BY_HAND, Segment
+from twicetold.index.segments import Segment
 from twicetold.neighbours.rules import RULES, Rule
 
 FORMAT = 4
-EARLIER = 3  # may have cells, which are not read, and merges by hand, which are refused
 MANIFEST = "index.json"
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
-CENTRES = re.compile(r"centres-\d{8}\.npy")  # of the cells of earlier versions
-CELLS = re.compile(r"cells\.safetensors|codes\.npy|scales\.npy")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
 ATTEMPTS = 5  # to read an index that other processes change
@@ -83,7 +79,6 @@ class IndexManifest:
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
         guessed: whether nobody has labelled anything: the threshold is a guess, and there are no probabilities.
-        format: of the folder.
         saved: how often the index has been saved.
         added: how many texts have been added.
         next_part: number of the next part.
@@ -101,33 +96,18 @@ class IndexManifest:
     neighbours: int = NEIGHBOURS
     evidence: Sequence[str] = ()
     guessed: bool = False
-    format: int = FORMAT
     saved: int = 0
     added: int = 0
     next_part: int = 1
     next_group: int = 0
-    parts: Sequence[Part] = ()
+    parts: tuple[Part, ...] = ()
     pairs: Sequence[IdPair] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The manifest as it is written."""
-        return {
-            "format": FORMAT,
-            "model": {"folder": self.model, "fingerprint": self.fingerprint},
-            "decision": asdict(self.decision),
-            "groups": self.groups,
-            "by_vectors": self.by_vectors,
-            "rule": self.rule,
-            "neighbours": self.neighbours,
-            "evidence": list(self.evidence),
-            "guessed": self.guessed,
-            "saved": self.saved,
-            "added": self.added,
-            "next_part": self.next_part,
-            "next_group": self.next_group,
-            "parts": [asdict(part) for part in self.parts],
-            "pairs": [list(pair) for pair in self.pairs],
-        }
+        values = asdict(self)
+        model = {"folder": values.pop("model"), "fingerprint": values.pop("fingerprint")}
+        return {"format": FORMAT, "model": model, **values}
 
     @classmethod
     def from_json(cls, values: Any) -> "IndexManifest":
@@ -138,42 +118,27 @@ class IndexManifest:
         """
         require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
         format = values.get("format")
-        require(
-            format in (EARLIER, FORMAT),
-            f"expected format {EARLIER} or {FORMAT}, got {format!r:.80}: twicetold index build MODEL FILE -o NEW",
-        )
-        require(format == FORMAT or not values.get("ignored"), BY_HAND)
-        numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
-        model = _value(values, "model", dict)
-        place = _value(model, "folder", str)
+        again = "twicetold index build MODEL FILE -o NEW, with --pairs for what a person has decided on"
+        require(format == FORMAT, f"expected format {FORMAT}, got {format!r:.80}: {again}")
+        for name in ("model", "decision"):
+            require(isinstance(values.get(name), dict), f"expected an object as {name!r}, got {values.get(name)!r:.80}")
+        model = values["model"]
+        known = {"guessed": False} | {name: value for name, value in values.items() if name != "format"}
+        known |= {"model": model.get("folder"), "fingerprint": model.get("fingerprint")}
+        known |= {"decision": record(Decision, values["decision"], "'decision'")}
+        missing = {each.name for each in fields(cls)} - set(known)
+        require(not missing, f"expected the fields {sorted(missing)}")
+        manifest = record(cls, known, MANIFEST)
+        place = manifest.model
         require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
-        decision = _value(values, "decision", dict)
-        known = all(map(is_number, decision.values()))
-        require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
-        rule = values.get("rule") or DEFAULTS.rule  # earlier versions did not always know it
-        require(rule in RULES, f"expected one of {RULES} as 'rule', got {rule!r:.80}")
-        evidence = values.get("evidence", [])
-        known = isinstance(evidence, list) and all(isinstance(each, str) for each in evidence)
-        require(known, f"expected sentences as 'evidence', got {evidence!r:.80}")
-        guessed = values.get("guessed", False)  # not in earlier indexes
-        require(isinstance(guessed, bool), f"expected true or false as 'guessed', got {guessed!r:.80}")
-        neighbours = _count(values, "neighbours")
-        require(1 <= neighbours <= MOST_NEIGHBOURS, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {neighbours}")
-        return cls(
-            model=place,
-            fingerprint=_value(model, "fingerprint", str),
-            decision=record(Decision, decision, "'decision'"),
-            groups=_value(values, "groups", bool),
-            by_vectors=_value(values, "by_vectors", bool),
-            rule=rule,
-            neighbours=neighbours,
-            evidence=evidence,
-            guessed=guessed,
-            format=format,
-            **numbers,
-            parts=[_part(each) for each in _value(values, "parts", list)],
-            pairs=[_pair(each) for each in _value(values, "pairs", list)] if format == FORMAT else [],
-        )
+        require(manifest.rule in RULES, f"expected one of {RULES} as 'rule', got {manifest.rule!r:.80}")
+        fit = 1 <= manifest.neighbours <= MOST_NEIGHBOURS
+        require(fit, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {manifest.neighbours}")
+        _require_each(manifest.evidence, lambda each: isinstance(each, str), "sentences as 'evidence'")
+        _require_each(manifest.pairs, _is_pair, "pairs of two ids and true or false as 'pairs'")
+        for part in manifest.parts:
+            _require_part(part)
+        return replace(manifest, pairs=[(left, right, same) for left, right, same in manifest.pairs])
 
 
 def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
@@ -256,8 +221,8 @@ def save_changes(
             with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
                 np.save(temporary, segment.groups, allow_pickle=False)
         kept.append(segment)
-    parts = [Part(f"{each.name}", len(each), each.removed_file, each.groups_file) for each in kept]
-    manifest = replace(manifest, saved=saved, next_part=number, parts=parts, format=FORMAT)
+    parts = tuple(Part(f"{each.name}", len(each), each.removed_file, each.groups_file) for each in kept)
+    manifest = replace(manifest, saved=saved, next_part=number, parts=parts)
     write_json(folder / MANIFEST, manifest.to_json())
     _clean(folder, manifest)
     return manifest, kept
@@ -267,12 +232,12 @@ def _clean(folder: Path, manifest: IndexManifest) -> None:
     """Delete parts and files that are not named, and what killed processes have left."""
     named = {part.name: (part.removed, part.groups) for part in manifest.parts}
     for path in folder.iterdir():
-        former = bool(CENTRES.fullmatch(path.name) or (PART.fullmatch(path.name) and path.name not in named))
+        former = PART.fullmatch(path.name) and path.name not in named
         if path.name.startswith(TEMPORARY) or former:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         elif path.name in named:
             for file in path.iterdir():
-                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS, CELLS))
+                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS))
                 if file.name.startswith(TEMPORARY) or (former and file.name not in named[path.name]):
                     file.unlink()
 
@@ -313,37 +278,18 @@ def _damaged(folder: Path, error: Exception) -> ValueError:
     return damaged(folder, error, what="read the index", again="build the index")
 
 
-def _part(values: Any) -> Part:
-    require(isinstance(values, dict), f"expected an object as a part, got {values!r:.80}")
-    name, removed, groups = _value(values, "name", str), values.get("removed"), values.get("groups")
-    require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
-    removed, groups = _file_name(removed, REMOVED, "removed rows"), _file_name(groups, GROUPS, "groups")
-    texts = _count(values, "texts")
-    require(texts > 0, f"part {name} has no texts")
-    return Part(name, texts, removed, groups)
+def _require_each(values: Any, fit: Callable[[Any], bool], what: str) -> None:
+    wrong = [each for each in values if not fit(each)][:1] if isinstance(values, list) else [values]
+    require(not wrong, f"expected a list of {what}, got {wrong}"[:200])
 
 
-def _file_name(value: Any, kind: re.Pattern[str], what: str) -> str | None:
-    if value is None:
-        return None
-    fit = isinstance(value, str) and kind.fullmatch(value)
-    require(fit, f"expected the name of a file of {what}, got {value!r:.80}")
-    return str(value)
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and list(map(type, value)) == [str, str, bool]
 
 
-def _pair(values: Any) -> IdPair:
-    fit = isinstance(values, list) and list(map(type, values)) == [str, str, bool]
-    require(fit, f"expected two ids and true or false as one of 'pairs', got {values!r:.80}")
-    return values[0], values[1], values[2]
-
-
-def _count(values: Mapping[str, Any], name: str) -> int:
-    number: int = _value(values, name, int)
-    require(type(number) is int and 0 <= number < 1 << 62, f"expected a number of 0 or more as {name!r}")
-    return number
-
-
-def _value(values: Mapping[str, Any], name: str, kind: type) -> Any:
-    found = values.get(name)
-    require(isinstance(found, kind), f"expected {name!r} to be of type {kind.__name__}, got {found!r:.80}")
-    return found
+def _require_part(part: Part) -> None:
+    require(PART.fullmatch(part.name), f"expected eight digits as the name of a part, got {part.name!r:.80}")
+    require(part.texts > 0, f"part {part.name} has no texts")
+    for name, kind, what in ((part.removed, REMOVED, "removed rows"), (part.groups, GROUPS, "groups")):
+        fit = name is None or (isinstance(name, str) and kind.fullmatch(name))
+        require(fit, f"expected the name of a file of {what}, got {name!r:.80}")

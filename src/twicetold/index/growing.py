@@ -17,12 +17,10 @@ from twicetold.dedupe.constraints import Constraints, Contradiction
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.index.folder import IdPair, IndexManifest
-from twicetold.index.groups import NO_GROUP, GroupChanges
-from twicetold.index.hits import Hits
-from twicetold.index.neighbourhood import Decided, GroupRule, grow
-from twicetold.index.parts import count_of, groups_of, rows_of_ids
+from twicetold.index.groups import NO_GROUP, Decided, GroupChanges, GroupRule, grow
 from twicetold.index.scored_search import ScoredSearch
-from twicetold.index.state import IndexState, listed, names_of, part_of, some
+from twicetold.index.state import IndexState, count_of, groups_of, listed, names_of, part_of, rows_of_ids, some
+from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from twicetold.index.folder import read
-from twicetold.index.parts import alive_of, groups_of, table_of
+from twicetold.index.folder import FORMAT, read
+from twicetold.index.state import alive_of, groups_of, table_of
 from twicetold.neighbours.rules import Rule
 
 EXPORTED = 1 << 14  # texts that are exported at a time
@@ -76,7 +76,7 @@ def index_info(folder: str | Path) -> IndexInfo:
     calibrated = None if manifest.guessed else decision
     return IndexInfo(
         folder=str(folder),
-        format=manifest.format,
+        format=FORMAT,
         texts=int(alive.sum()),
         removed=int((~alive).sum()),
         parts=len(segments),

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.dedupe.candidates import held
 from twicetold.dedupe.distinct import first_of, folded, require_texts
-from twicetold.dedupe.near import held
-from twicetold.index.hits import Hits
-from twicetold.index.parts import count_of, numbered, rows_of
 from twicetold.index.segments import Segment
+from twicetold.index.state import count_of, numbered, rows_of
+from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.loaded import LoadedModel

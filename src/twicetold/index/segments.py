@@ -22,20 +22,16 @@ from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
-from twicetold.index.dense_search import nearest_rows
-from twicetold.index.hits import Hits, numbers
 from twicetold.index.texts import SCHEMA, TEXTS, Texts
-from twicetold.neighbours.dense_joining import Dense, links_between
+from twicetold.neighbours.dense_join import Dense, dense_pairs
+from twicetold.neighbours.exact_search import TILE, Hits, nearest_rows, tile_products
 from twicetold.neighbours.grouping import Ints
-from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
+from twicetold.neighbours.nearest import BLOCK, Matrix
 
+HIGH = 512  # queries of a tile
 ROWS = 1 << 16  # dense rows that are compared at once
 DENSE = "vectors.npy"
 SPARSE = "vectors.safetensors"
-BY_HAND = (
-    "an earlier version merged groups or kept them apart by hand, which a file of pairs says now: "
-    "twicetold index build MODEL FILE --pairs PAIRS -o NEW"
-)
 
 
 @dataclass(frozen=True)
@@ -129,15 +125,27 @@ class Segment:
         Raises:
             ValueError: if a similarity is not a number.
         """
-        count = self.vectors.shape[0]
-        if not sparse.issparse(self.vectors):
-            return Hits(*nearest_rows(queries, self.vectors, k, alive=self.alive, before=before)).nearest(k)
-        step = max(1, BLOCK // max(1, count))
-        found = []
-        for first in range(0, queries.shape[0], step):
-            limit = None if before is None else before[first : first + step]
-            found.append(self._hits(queries[first : first + step], k, limit).nearest(k).moved(query=first))
-        return Hits.joined(found)
+        shape = queries.shape[0], len(self)
+
+        def products(rows: slice, columns: slice) -> NDArray[np.float32]:
+            scores: NDArray[np.float32]
+            if sparse.issparse(self.vectors):
+                scores = (queries[rows] @ self._columns).toarray().astype(np.float32, copy=False)
+                scores[scores <= 0] = -np.inf
+            else:
+                scores = tile_products(np.ascontiguousarray(queries[rows]), self.vectors[columns])
+            alive = self.alive[columns]
+            if not alive.all():
+                scores[:, ~alive] = -np.inf
+            if before is not None:
+                scores[np.arange(columns.start, columns.stop) >= before[rows, None]] = -np.inf
+            return scores
+
+        high = min(HIGH, max(1, shape[0]))
+        tile = high, max(1, TILE // high)
+        if sparse.issparse(self.vectors):
+            tile = max(1, BLOCK // max(1, len(self))), max(1, len(self))
+        return nearest_rows(products, shape, k, tile=tile)
 
     def above(self, queries: Matrix, least: float, *, most: int, before: NDArray[np.int64] | None = None) -> Hits:
         """All texts whose dot products with the (Q, D) queries reach a number, in no order.
@@ -151,46 +159,31 @@ class Segment:
         Raises:
             ValueError: if a similarity is not a number.
         """
-        count = self.vectors.shape[0]
-        width = count if sparse.issparse(self.vectors) else min(ROWS, count)
-        step = range(0, queries.shape[0], max(1, BLOCK // max(1, width)))
-        found = []
-        for first in step:
+        wide = max(1, len(self) if sparse.issparse(self.vectors) else min(ROWS, len(self)))
+        high, found = max(1, BLOCK // wide), []
+        for first in range(0, queries.shape[0], high):
             hits = Hits.joined([])
-            for at in range(0, count, max(1, width)):
-                part = self.above_in(queries[first : first + step.step], slice(at, min(at + width, count)), least)
-                if before is not None:
-                    part = part.at(part.row < before[first + part.query])
-                hits = Hits.joined([hits, part])
+            for start in range(0, len(self), wide):
+                part = self._above(queries[first : first + high], slice(start, start + wide), least)
+                part = part if before is None else part.at(part.row < before[first + part.query])
+                hits = Hits.joined([hits, part.at(self.alive[part.row])])
                 hits = hits if len(hits.query) <= BLOCK else hits.nearest(most)
             found.append(hits.moved(query=first))
         return Hits.joined(found)
 
-    def above_in(self, queries: Matrix, rows: slice, least: float) -> Hits:
+    def _above(self, queries: Matrix, rows: slice, least: float) -> Hits:
         """Those of these rows whose dot products reach a number; of sparse vectors, of all rows."""
         if sparse.issparse(self.vectors):
             near = (queries @ self._columns).tocoo()
+            _require_numbers(near.data)
             kept = (near.data >= least) & (near.data > 0)
             query, row, similarity = near.row[kept], near.col[kept], near.data[kept]
-            numbers(near.data)
         else:
             vectors = self.vectors[rows]
             for side in (queries, vectors):
-                numbers(np.einsum("nd,nd->n", side, side))
-            query, row, similarity = links_between(np.ascontiguousarray(queries), vectors, least)
-        hits = Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
-        return hits.at(self.alive[hits.row])
-
-    def _hits(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
-        """At least the `k` most similar rows of a sparse part, and all as similar as the last of them; few others."""
-        scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
-        scores[scores <= 0] = -np.inf
-        scores[:, ~self.alive] = -np.inf
-        if before is not None:
-            scores[np.arange(scores.shape[1]) >= before[:, None]] = -np.inf
-        least = reached_by(numbers(scores), min(k, scores.shape[1]))
-        query, row = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
-        return Hits(query, row, scores[query, row])
+                _require_numbers(np.einsum("nd,nd->n", side, side))
+            query, row, similarity = dense_pairs(np.ascontiguousarray(queries), vectors, least)
+        return Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
 
     def save(self, folder: Path) -> None:
         """Write the part to `folder`, without what may change: which texts were removed, and groups."""
@@ -239,16 +232,15 @@ class Segment:
         return cls(vectors, rows, alive, groups, folder.name, removed_file, groups_file)
 
 
+def _require_numbers(scores: NDArray[np.float32]) -> None:
+    require(not np.isnan(scores.max(initial=0)), "a similarity is not a number")
+
+
 def _read_groups(file: Path, texts: int) -> Ints:
-    """(M,) groups; earlier versions wrote the origin and the tie of each text beside its group."""
     groups: Ints = np.load(file, allow_pickle=False)
-    earlier = groups.shape == (texts, 3)
-    fit = groups.dtype == np.int64 and (earlier or groups.shape == (texts,))
+    fit = groups.dtype == np.int64 and groups.shape == (texts,)
     require(fit, f"{file.name} has not a number for each of {texts} texts")
-    if not earlier:
-        return groups
-    require((groups[:, 2] < 0).all(), BY_HAND)
-    return np.ascontiguousarray(groups[:, 0])
+    return groups
 
 
 def _read_dense(file: Path) -> Dense:

@@ -24,15 +24,13 @@ from numpy.typing import NDArray
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.copies import without_copies
 from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.groups import GroupRule
 from twicetold.index.growing import Added, IdPairs, built, grown
-from twicetold.index.hits import Match
-from twicetold.index.neighbourhood import GroupRule
-from twicetold.index.parts import rows_of, table_of
+from twicetold.index.matches import Match, without_copies
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
-from twicetold.index.state import IndexState
+from twicetold.index.state import IndexState, rows_of, table_of
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
@@ -236,7 +234,7 @@ class TextIndex:
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
-                known = replace(self._manifest, parts=[], saved=0)
+                known = replace(self._manifest, parts=(), saved=0)
                 self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
             self.folder = Path(folder).absolute()
 

@@ -116,7 +116,8 @@ def _described(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> li
     shown = _by_pair(name, value[order], row[order], len(left))
     if len(parts) == 1:
         return shown
-    totals = np.array([part.weight * row_dots(part.queries, left, part.documents, right) for part in parts]).T
+    dots = (row_dots(part.queries, left, part.documents, right).astype(np.float32) for part in parts)
+    totals = np.array([part.weight * each for part, each in zip(parts, dots, strict=True)]).T
     members = pa.array([part.name for part in parts] * len(left), pa.string())
     whole = _by_pair(members, totals.ravel(), np.repeat(np.arange(len(left)), len(parts)), len(left))
     return [f"{total}: {terms}" if terms else total for total, terms in zip(whole, shown, strict=True)]

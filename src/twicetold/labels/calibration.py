@@ -30,7 +30,7 @@ from twicetold.labels.assessment import assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
 from twicetold.labels.link_estimates import LinkEstimate, link_estimates
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.neighbours.grouping import row_dots
+from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING

@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.neighbours.comparing import links_of
-from twicetold.neighbours.dense_joining import Found
-from twicetold.neighbours.grouping import Floats, Ints, Merges, row_dots
-from twicetold.neighbours.nearest import Matrix, products
+from twicetold.neighbours.dense_join import Pairs
+from twicetold.neighbours.grouping import Floats, Ints, Merges
+from twicetold.neighbours.nearest import Matrix, products, row_dots
 from twicetold.neighbours.sample import hashed
+from twicetold.neighbours.sparse_join import pairs_between
 
 SAMPLED, FEWEST, HELD = 256, 64, 16_000_000  # texts of a sample, and similarities that are held (64 MB)
 ROUNDS, MEANS = 8, 2  # samples, and times that means are computed
 CLIQUE = 128  # texts of a cell that are compared with each other where only these can become a group
 NONE = -1  # cell of a text that is in none
 SEED = 0
-_NO_MERGES: Found = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+_NO_MERGES: Pairs = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
 Allowed = Callable[[Ints, Ints], NDArray[np.bool_]]
 
 
@@ -45,7 +45,7 @@ class Contracted:
     """
 
     rest: Ints
-    links: Found
+    links: Pairs
     start: Merges
 
 
@@ -66,7 +66,7 @@ def contracted(
         return None
     order = np.argsort(_hashes(rows), kind="stable")
     waiting, held = np.ones(count, bool), np.ones(count, bool)
-    links, merges = list[Found](), list[Found]()
+    links, merges = list[Pairs](), list[Pairs]()
     for _ in range(ROUNDS):
         some, active = order[waiting[order]][: _sampled(count)], np.flatnonzero(waiting)
         if not len(active):
@@ -172,7 +172,7 @@ def _partners(near: NDArray[np.float32], cell: Ints, of_some: Ints, threshold: f
     return np.where(cell != NONE, _best(inside, threshold), NONE)
 
 
-def _merged(rows: Ints, cell: Ints, similarity: Floats) -> Found:
+def _merged(rows: Ints, cell: Ints, similarity: Floats) -> Pairs:
     """Each text with the one of its cell that is most similar to the mean."""
     order = np.lexsort((rows, -similarity, cell))
     first = np.append(True, np.diff(cell[order]) > 0)
@@ -182,13 +182,13 @@ def _merged(rows: Ints, cell: Ints, similarity: Floats) -> Found:
 
 def _cliques(
     rows: Matrix, texts: Ints, cell: Ints, best: Ints, threshold: float, allowed: Allowed | None
-) -> Iterator[Found]:
+) -> Iterator[Pairs]:
     """Links between texts of a cell, those with the same most similar sampled text beside each other."""
     order = np.lexsort((texts, best, cell))
     starts = np.flatnonzero(np.append(True, np.diff(cell[order]) > 0))
     for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
         for start in range(begin, end, CLIQUE):
             some = np.sort(texts[order[start : min(start + CLIQUE, end)]])
-            left, right, dots = links_of(rows[some], rows[some], threshold)
+            left, right, dots = pairs_between(rows[some], rows[some], threshold)
             keep = left < right if allowed is None else (left < right) & allowed(some[left], some[right])
             yield some[left[keep]], some[right[keep]], dots[keep]

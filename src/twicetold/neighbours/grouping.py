@@ -25,7 +25,7 @@ Shape letters: n texts, L links, G groups, E pairs of groups, D columns of the v
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,10 +33,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from twicetold.neighbours.components import components
+from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import RULES, Rule
+from twicetold.neighbours.sample import mixed
 
 NO_LINK = -1  # weakest link of a group without links
-BLOCK = 1 << 22  # numbers of vectors that are gathered at a time for each side (16 MB)
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = tuple[Any, Any]
@@ -201,8 +202,7 @@ def strongest_forest(links: Links) -> Ints:
     return np.asarray(order[np.sort(minimum_spanning_tree(graph.tocsr()).data.astype(np.int64)) - 1])
 
 
-@dataclass(frozen=True)
-class _Edges:
+class _Edges(NamedTuple):
     """Pairs of groups with a link between them; a group is named by its first text, and that of `one` comes first."""
 
     one: Ints
@@ -216,12 +216,8 @@ class _Edges:
     links: Floats
     """(E,) their number."""
 
-    def __len__(self) -> int:
-        return len(self.one)
-
     def take(self, keep: NDArray[Any]) -> "_Edges":
-        fields = (self.one, self.other, self.similarity, self.least, self.total, self.links)
-        return _Edges(*(field[keep] for field in fields))
+        return _Edges(*(field[keep] for field in self))
 
     def joined(self) -> "_Edges":
         """Each pair of groups once; its similarity is not known yet."""
@@ -236,8 +232,7 @@ class _Edges:
         return _Edges(low[starts], high[starts], np.full(len(starts), np.nan), least, total, links)
 
     def followed_by(self, more: "_Edges") -> "_Edges":
-        fields = ("one", "other", "similarity", "least", "total", "links")
-        return _Edges(*(np.concatenate([getattr(self, name), getattr(more, name)]) for name in fields))
+        return _Edges(*(np.concatenate(fields) for fields in zip(self, more, strict=True)))
 
 
 _Measure: TypeAlias = Callable[[_Edges, Ints, Ints], _Edges]
@@ -268,9 +263,9 @@ def _rounds(
         changed[one] = changed[other] = True
         touched = changed[edges.one] | changed[edges.other]
         moved = edges.take(touched)
-        moved = _Edges(into[moved.one], into[moved.other], moved.similarity, moved.least, moved.total, moved.links)
+        moved = moved._replace(one=into[moved.one], other=into[moved.other])
         moved = moved.take(moved.one != moved.other).joined()
-        return edges.take(~touched).followed_by(measure(moved, size, group) if len(moved) else moved)
+        return edges.take(~touched).followed_by(measure(moved, size, group) if len(moved.one) else moved)
 
     if start is not None:
         first = np.flatnonzero(start.similarity >= threshold)
@@ -280,7 +275,7 @@ def _rounds(
         unfinished = np.zeros(count, bool)
         unfinished[edges.one[near]] = unfinished[edges.other[near]] = True
         edges = edges.take(unfinished[edges.one] & unfinished[edges.other])
-        if not len(edges):
+        if not len(edges.one):
             break
         best = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), place))
         edges = merged(edges, best.one, best.other, best.similarity)
@@ -291,7 +286,7 @@ def _rounds(
 def _each_others_nearest(edges: _Edges, near: Ints, place: Ints) -> Ints:
     """Positions of the edges that are the strongest one of both their groups."""
     one, other = edges.one[near], edges.other[near]
-    order = np.lexsort((_mixed(place[one], place[other]), -edges.similarity[near]))
+    order = np.lexsort((_order_of_equals(place[one], place[other]), -edges.similarity[near]))
     one, other = one[order], other[order]
     rank = np.arange(len(order))
     best = np.full(len(place), len(order))
@@ -300,28 +295,24 @@ def _each_others_nearest(edges: _Edges, near: Ints, place: Ints) -> Ints:
     return np.asarray(near[order[(best[one] == rank) & (best[other] == rank)]])
 
 
-def _mixed(one: Ints, other: Ints) -> NDArray[np.uint64]:
+def _order_of_equals(one: Ints, other: Ints) -> NDArray[np.uint64]:
     """A fixed order of pairs that have equal similarities.
 
     By position alone, all texts of a group of equals would have the first one as nearest, and one pair would be merged
-    a round. The mixing is SplitMix64's (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
+    a round.
     """
-    state = (one.astype(np.uint64) << np.uint64(32)) + other.astype(np.uint64)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(state ^ (state >> np.uint64(31)))
+    return mixed((one.astype(np.uint64) << np.uint64(32)) + other.astype(np.uint64))
 
 
 def _least(edges: _Edges, size: Ints, group: Ints) -> _Edges:
     whole = edges.take(edges.links == size[edges.one] * size[edges.other])  # a pair without a link never gets one
-    return _Edges(whole.one, whole.other, whole.least, whole.least, whole.total, whole.links)
+    return whole._replace(similarity=whole.least)
 
 
 def _mean_of_links(missing: float) -> _Measure:
     def measure(edges: _Edges, size: Ints, group: Ints) -> _Edges:
         pairs = size[edges.one] * size[edges.other]
-        mean = (edges.total + missing * (pairs - edges.links)) / pairs
-        return _Edges(edges.one, edges.other, mean, edges.least, edges.total, edges.links)
+        return edges._replace(similarity=(edges.total + missing * (pairs - edges.links)) / pairs)
 
     return measure
 
@@ -338,30 +329,7 @@ def _mean_of_vectors(vectors: Vectors) -> _Measure:
         belongs = sparse.csr_matrix((share, (row[group[texts]], texts)), shape=(len(needed), len(group)))
         left = belongs @ queries
         right = left if documents is queries else belongs @ documents
-        mean = row_dots(left, place[: len(edges)], right, place[len(edges) :])
-        return _Edges(edges.one, edges.other, mean, edges.least, edges.total, edges.links)
+        one, other = np.split(place, 2)
+        return edges._replace(similarity=row_dots(left, one, right, other))
 
     return measure
-
-
-def row_dots(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> Floats:
-    """(E,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
-    dots = np.empty(len(left_rows), np.float64)
-    for start, stop in _blocks(left, left_rows, right, right_rows):
-        one, other = left[left_rows[start:stop]], right[right_rows[start:stop]]
-        if isinstance(one, np.ndarray):
-            dots[start:stop] = np.einsum("ed,ed->e", one, other)
-        else:
-            dots[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
-    return dots
-
-
-def _blocks(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> list[tuple[int, int]]:
-    """Blocks of pairs whose rows have at most `BLOCK` numbers on either side, or that are one pair."""
-    if isinstance(left, np.ndarray):
-        step = max(1, BLOCK // left.shape[1])
-        return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]
-    entries = np.maximum(np.diff(left.indptr)[left_rows], np.diff(right.indptr)[right_rows])
-    block = np.cumsum(entries, dtype=np.int64) // BLOCK  # of the mean of two rows, one may be as long as all others
-    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

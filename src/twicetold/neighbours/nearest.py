@@ -2,16 +2,15 @@
 
     similarity(q, t) = ⟨query_q, text_t⟩
 
-The exact search multiplies a block of queries with all texts and keeps the k largest of each row. The approximate
-search uses an inverted file (Jégou, Douze and Schmid 2011, "Product quantization for nearest neighbor search", without
-the quantisation) as implemented in faiss (Johnson, Douze and Jégou 2017, arXiv:1702.08734): k-means assigns the texts
-to cells, and a query is compared with the texts of the cells whose centres are most similar to it. One thread builds it
-from a seed, so the same texts give the same index.
+The exact search is that of `exact_search`. The approximate one uses an inverted file (Jégou, Douze and Schmid 2011,
+"Product quantization for nearest neighbor search", without the quantisation) as implemented in faiss (Johnson, Douze
+and Jégou 2017, arXiv:1702.08734): k-means assigns the texts to cells, and a query is compared with the texts of the
+cells whose centres are most similar to it. One thread builds it from a seed, so the same texts give the same index.
 
 Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found, as in a search
 engine, so a query may have fewer than k neighbours.
 
-Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block.
+Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block, P pairs.
 """
 
 import logging
@@ -24,16 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.neighbours.parallel import in_parallel
+from twicetold.neighbours.exact_search import Hits, nearest_rows, rank_in_runs
+from twicetold.neighbours.parallel import serial_products
 
 logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs instruction sets that it was not built for
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
+GATHERED = 1 << 22  # numbers of vectors that are gathered at a time for each side of pairs (16 MB)
 FULL, FEWEST_FULL = 0.5, 16  # share of rows that have a column, and number of such columns, for a dense product
-COLUMNS, BLOCKS = (
-    64,
-    4,
-)  # columns of a block of which the largest is taken, and least number of blocks for each neighbour
 NOBODY = -1  # index of a missing neighbour, where a query has fewer than k
 PROBES = 16  # cells that are searched for a query, out of about √M
 ROUNDS = 10  # of k-means
@@ -53,6 +50,19 @@ class NearestTexts:
     similarity: NDArray[np.float32]
     """(Q, k), 0 for a missing neighbour."""
 
+    @classmethod
+    def of(cls, hits: Hits, shape: tuple[int, int]) -> "NearestTexts":
+        """From at most k hits of each query, as `Hits.nearest` gives them.
+
+        Args:
+            hits: of Q queries.
+            shape: Q and k.
+        """
+        index, similarity = np.full(shape, NOBODY, np.int64), np.zeros(shape, np.float32)
+        place = hits.query, rank_in_runs(hits.query)
+        index[place], similarity[place] = hits.row, hits.similarity
+        return cls(index, similarity)
+
     def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "NearestTexts":
         """The first `k` neighbours of each row that are kept, in the same order.
 
@@ -61,10 +71,9 @@ class NearestTexts:
             k: at most K.
         """
         order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
-        there = np.take_along_axis(keep, order, axis=1)
-        index = np.where(there, np.take_along_axis(self.index, order, axis=1), NOBODY)
-        there &= index != NOBODY
-        return NearestTexts(index, np.where(there, np.take_along_axis(self.similarity, order, axis=1), 0))
+        index = np.where(np.take_along_axis(keep, order, axis=1), np.take_along_axis(self.index, order, axis=1), NOBODY)
+        similarity = np.where(index == NOBODY, 0, np.take_along_axis(self.similarity, order, axis=1))
+        return NearestTexts(index, similarity)
 
 
 class Index:
@@ -97,29 +106,30 @@ class Index:
             apart: (Q,) code of each query and (M,) code of each text: texts of a query's own code are not found.
 
         Raises:
-            ValueError: if `apart` is used with an approximate index, which cannot leave texts out.
+            ValueError: if `apart` is used with an approximate index, which cannot leave texts out, or a similarity is
+                not a number.
         """
+        count = queries.shape[0]
         if self._cells is not None:
             if apart is not None:
                 raise ValueError("an approximate index finds texts of every code: leave some out in an exact search")
             similarity, index = self._cells.search(np.ascontiguousarray(queries, np.float32), k)
             return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
-        index = np.full((queries.shape[0], k), NOBODY, dtype=np.int64)
-        similarity = np.zeros((queries.shape[0], k), dtype=np.float32)
         similar = similarities(queries, self.texts)
-        step = max(1, BLOCK // len(self))
-        reach = min(k, len(self))
 
-        def search(block: int) -> None:
-            rows = slice(block * step, min((block + 1) * step, len(index)))
+        def products(rows: slice, _: slice) -> NDArray[np.float32]:
             scores = similar(rows)
             if apart is not None:
                 scores[apart[0][rows, None] == apart[1]] = -np.inf
-            index[rows, :reach], similarity[rows, :reach] = largest(scores, reach)
+            return scores
 
-        for _ in in_parallel(search, math.ceil(len(index) / step)):
-            pass
-        return NearestTexts(index, similarity)
+        tile = (
+            max(1, BLOCK // len(self)),
+            len(self),
+        )  # published figures rest on the last bits of products of whole rows
+        with serial_products():
+            hits = nearest_rows(products, (count, len(self)), min(k, len(self)), tile=tile)
+        return NearestTexts.of(hits, (count, k))
 
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
@@ -138,43 +148,52 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.
 
 def products(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
     """From the rows of b queries to their (b, M) dot products."""
-    if sparse.issparse(queries):
-        full = _full_columns(queries, texts)
-        left, right = queries.tocsr(), texts.tocsr()
-        dense = None
-        if len(full):
-            rest = np.setdiff1d(np.arange(left.shape[1]), full)
-            dense = tuple(side[:, full].toarray().astype(np.float32) for side in (left, right))
-            left, right = left[:, rest], right[:, rest]
-        right = right.T.tocsr()
+    if not sparse.issparse(queries):
+        asked, columns = (np.asarray(side, np.float32) for side in (queries, texts))
+        return lambda rows: asked[rows] @ columns.T
+    left, right = queries.tocsr(), texts.tocsr()
+    often = [np.bincount(side.indices, minlength=side.shape[1]) > FULL * side.shape[0] for side in (left, right)]
+    full, dense = np.flatnonzero(often[0] & often[1]), None  # as of dense vectors beside lexical ones
+    if len(full) >= FEWEST_FULL:
+        rest = np.setdiff1d(np.arange(left.shape[1]), full)
+        dense = tuple(side[:, full].toarray().astype(np.float32) for side in (left, right))
+        left, right = left[:, rest], right[:, rest]
+    right = right.T.tocsr()
 
-        def sparsely(rows: Rows) -> NDArray[np.float32]:
-            scores: NDArray[np.float32] = (left[rows] @ right).toarray().astype(np.float32, copy=False)
-            if dense is not None:
-                scores += dense[0][rows] @ dense[1].T
-            return scores
+    def sparsely(rows: Rows) -> NDArray[np.float32]:
+        scores: NDArray[np.float32] = (left[rows] @ right).toarray().astype(np.float32, copy=False)
+        if dense is not None:
+            scores += dense[0][rows] @ dense[1].T
+        return scores
 
-        return sparsely
-    asked, columns = (np.asarray(side, np.float32) for side in (queries, texts))
-    return lambda rows: asked[rows] @ columns.T
-
-
-def _full_columns(queries: Any, texts: Any) -> NDArray[np.int64]:
-    """Columns that most rows have, such as those of dense vectors beside lexical ones: their products are dense."""
-    counts = (np.bincount(side.tocsr().indices, minlength=side.shape[1]) for side in (queries, texts))
-    often = [count > FULL * side.shape[0] for count, side in zip(counts, (queries, texts), strict=True)]
-    full = np.flatnonzero(often[0] & often[1])
-    return full if len(full) >= FEWEST_FULL else full[:0]
+    return sparsely
 
 
 def row_dots(
     left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """(P,) dot product of one row of a matrix with one of another, for each pair of rows."""
+) -> NDArray[np.float64]:
+    """(P,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
+    dots = np.empty(len(left_rows), np.float64)
+    for start, stop in _blocks(left, left_rows, right, right_rows):
+        one, other = left[left_rows[start:stop]], right[right_rows[start:stop]]
+        if isinstance(one, np.ndarray):
+            dots[start:stop] = np.einsum("pd,pd->p", one, other)
+        else:
+            dots[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+    return dots
+
+
+def _blocks(
+    left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
+) -> list[tuple[int, int]]:
+    """Blocks of pairs whose rows have at most `GATHERED` numbers on either side, or that are one pair."""
     if isinstance(left, np.ndarray):
-        dots: NDArray[np.float32] = np.einsum("pd,pd->p", left[left_rows], right[right_rows])
-        return dots
-    return np.asarray(left[left_rows].multiply(right[right_rows]).sum(axis=1), np.float32).ravel()
+        step = max(1, GATHERED // left.shape[1])
+        return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]
+    entries = np.maximum(np.diff(left.indptr)[left_rows], np.diff(right.indptr)[right_rows])
+    block = np.cumsum(entries, dtype=np.int64) // GATHERED  # of the mean of two rows, one may be as long as all others
+    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
 def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
@@ -191,39 +210,3 @@ def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
     file.train(contiguous)
     file.add(contiguous)
     return file
-
-
-def largest(scores: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(b, k) columns and values of the k largest of each row of (b, M) scores, ties to the lower column.
-
-    A missing one, where fewer are above -inf, has the column `NOBODY` and the value 0.
-
-    Args:
-        scores: in 32 bits, none of them NaN.
-        k: from 1 to M.
-    """
-    count = len(scores)
-    row, column = np.nonzero((scores >= reached_by(scores, k)[:, None]) & (scores > -np.inf))
-    value = scores[row, column]
-    order = np.lexsort((column, -value, row))
-    row, column, value = row[order], column[order], value[order]
-    place = np.arange(len(row)) - np.searchsorted(row, np.arange(count))[row]
-    kept = place < k
-    columns, values = np.full((count, k), NOBODY, np.int64), np.zeros((count, k), np.float32)
-    columns[row[kept], place[kept]], values[row[kept], place[kept]] = column[kept], value[kept]
-    return columns, values
-
-
-def reached_by(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """(b,) a number that at least k scores of each row reach, and not many more.
-
-    Where there are many columns it is the k-th largest of the largest scores of blocks of columns, which takes a
-    quarter of the time of the k-th largest score.
-    """
-    width = min(COLUMNS, scores.shape[1] // (BLOCKS * k))
-    if width > 1:
-        whole = scores.shape[1] // width * width
-        scores = scores[:, :whole].reshape(len(scores), -1, width).max(axis=2)
-    at = scores.shape[1] - k
-    bound: NDArray[np.float32] = np.partition(scores, at, axis=1)[:, at]
-    return bound

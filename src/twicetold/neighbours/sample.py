@@ -6,18 +6,22 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.components import Ints
 
 STEP = 1 << 22  # numbers that are hashed at a time
 SPARE = 6.0  # standard deviations: more are looked at, so that there are enough
 
 
-def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
-    """A hash of each number: SplitMix64's (Steele, Lea and Flood 2014)."""
-    state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+def mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The mixing of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(state ^ (state >> np.uint64(31)))
+
+
+def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
+    """A hash of each number: SplitMix64's."""
+    return mixed((numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt))
 
 
 def sample(count: int, size: int, *, salt: int) -> Ints:

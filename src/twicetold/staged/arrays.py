@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from twicetold.files import write_file
-from twicetold.neighbours.dense_joining import Found
+from twicetold.neighbours.dense_join import Pairs
 from twicetold.neighbours.grouping import Ints
 
 CODES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U64": "<u8"}
@@ -183,7 +183,7 @@ def _bit(numbers: Ints) -> NDArray[np.uint64]:
     return np.uint64(1) << (numbers % WORD).astype(np.uint64)
 
 
-def in_numbers(links: Iterable[Found], left: Ints, right: Ints) -> Iterator[Found]:
+def in_numbers(links: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:
     """Links between rows as those between the texts of these numbers, the lower one first; none of a text to itself."""
     for one, other, dot in links:
         low, high = np.minimum(left[one], right[other]), np.maximum(left[one], right[other])
@@ -191,7 +191,7 @@ def in_numbers(links: Iterable[Found], left: Ints, right: Ints) -> Iterator[Foun
         yield low[apart], high[apart], dot[apart]
 
 
-def write_links(path: Path, links: Iterable[Found]) -> int:
+def write_links(path: Path, links: Iterable[Pairs]) -> int:
     """Write links to a file as they are found.
 
     Returns:

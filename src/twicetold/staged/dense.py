@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from twicetold.evaluation.intervals import exact_interval
-from twicetold.neighbours.cells import PROBES, Cells, centres_of, links_in, nearest_centres, sampled
-from twicetold.neighbours.dense_joining import Dense, Found, Turn, links_between, pairs_above
+from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
+from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.sample import sample
 from twicetold.staged.arrays import Arrays, Pieces, in_numbers, read_links, write_arrays, write_links
@@ -112,13 +112,11 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
     """The links in the cells of a shard.
 
     Returns:
-        Their number, a pair as often as it was met; and how many pairs were compared.
+        Their number, a pair as often as it was met.
     """
     number, cells, vectors = _shard(plan, int(name))
-    least = plan.known.least - plan.known.constant
-    links_found = in_numbers(links_in(cells, (vectors, vectors), least), number, number)
-    compared = int((np.diff(cells.start) * np.diff(cells.visit)).sum())
-    return {"links": write_links(plan.file("links", name, "links"), links_found), "compared": compared}
+    pairs = in_numbers(cells.pairs((vectors, vectors), plan.known.least - plan.known.constant), number, number)
+    return {"links": write_links(plan.file("links", name, "links"), pairs)}
 
 
 def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
@@ -150,27 +148,20 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
     """The links of a block of dense vectors with itself and with all later blocks, without cells.
 
     Returns:
-        Their number, and how many pairs were compared.
+        Their number.
     """
     least = plan.known.least - plan.known.constant
     left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
-    compared = len(numbers) * (len(numbers) - 1) // 2
 
-    def pairs() -> Iterator[Found]:
-        nonlocal compared
-        whole = pairs_above((left, left), least, most=len(left) ** 2)
+    def pairs() -> Iterator[Pairs]:
+        whole = dense_self_pairs((left, left), least, most=len(left) ** 2)
         assert whole is not None
         yield from in_numbers([whole], numbers, numbers)
-        turn = Turn.of((left, left), least)
-        heads = turn.reduced(left)
         for later in plan.blocks[int(name) + 1 :]:
-            others, right = np.arange(*bounds(later, plan.distinct)), block(plan, later)
-            compared += len(numbers) * len(others)
-            links = links_between(left, right, least, reduced=(heads, turn.reduced(right)))
-            yield from in_numbers([links], numbers, others)
+            others = dense_pairs(left, block(plan, later), least, reduce=True)
+            yield from in_numbers([others], numbers, np.arange(*bounds(later, plan.distinct)))
 
-    links = write_links(plan.file("links_all", name, "links"), pairs())
-    return {"links": links, "compared": compared}
+    return {"links": write_links(plan.file("links_all", name, "links"), pairs())}
 
 
 def recall(plan: Plan, name: str) -> dict[str, Any]:
@@ -182,7 +173,7 @@ def recall(plan: Plan, name: str) -> dict[str, Any]:
     sampled = Arrays(plan.file("centres", "all", "centres"))
     numbers = np.arange(*bounds(name, plan.distinct))
     least = plan.known.least - plan.known.constant
-    pairs = links_between(sampled.read("vectors"), block(plan, name), least)
+    pairs = dense_pairs(sampled.read("vectors"), block(plan, name), least)
     links = in_numbers([pairs], sampled.read("asked"), numbers)
     return {"links": write_links(plan.file("recall", name, "links"), links)}
 

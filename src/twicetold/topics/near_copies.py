@@ -34,6 +34,6 @@ def word_sets(texts: Sequence[str]) -> sparse.csr_matrix:
 def jaccard(sets: sparse.csr_matrix, left: Ints, right: Ints) -> Floats:
     """(P,) share of the words of two texts that both have; 0 of texts without words."""
     size = np.diff(sets.indptr)
-    shared = row_dots(sets, left, sets, right).astype(np.float64)
+    shared = row_dots(sets, left, sets, right)
     either = size[left] + size[right] - shared
     return np.asarray(np.divide(shared, either, out=np.zeros_like(shared), where=either > 0))

@@ -57,7 +57,7 @@ class TextsWithVectors:
         Raises:
             ValueError: if a text has no vector.
         """
-        return row_dots(self.vectors, self._rows(left), self.vectors, self._rows(right))
+        return row_dots(self.vectors, self._rows(left), self.vectors, self._rows(right)).astype(np.float32)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """(M, D) vectors, twice the same object.

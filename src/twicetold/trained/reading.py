@@ -128,7 +128,7 @@ def score_pairs(
         texts = np.unique(np.concatenate([left, right]))
         vectors = TextVectors(texts, *used.search_matrices(rows, texts))
     ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
-    return row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
+    return row_dots(vectors.queries, next(ends), vectors.documents, next(ends)).astype(np.float32)
 
 
 class ReadTexts(Protocol):

@@ -24,10 +24,10 @@ import numpy as np
 import pyarrow as pa
 
 from twicetold import layout
+from twicetold.dedupe.blocking import of_rows
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
-from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from twicetold.neighbours.grouping import Ints
-from twicetold.neighbours.joining import pairs_above
 from twicetold.neighbours.nearest import NOBODY, Index
+from twicetold.neighbours.sparse_join import by_prefixes
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
@@ -58,7 +58,7 @@ def near_equal(texts: Sequence[str]) -> tuple[Ints, Ints]:
     if not len(rows):
         return rows, rows
     unit = normalize(words[rows])
-    joined = pairs_above(unit, LEAST_COSINE, most=MOST_PAIRS)
+    joined = by_prefixes(unit, LEAST_COSINE, most=MOST_PAIRS)
     left, right = joined[:2] if joined is not None else _nearest(unit)
     return rows[left], rows[right]
 

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 import twicetold
 from twicetold import layout
 from twicetold.commands import index as index_command
-from twicetold.dedupe import near as module
+from twicetold.dedupe import candidates as module
 from twicetold.dedupe.distinct import first_equal
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe import dense_places
+from twicetold.dedupe import blocking
 from twicetold.neighbours import contracting
 from twicetold.neighbours.rules import RULES
 
@@ -29,8 +29,8 @@ def bounded(monkeypatch):
 
 
 def bound(monkeypatch):
-    monkeypatch.setattr(dense_places, "MOST_LINKS", 500)
-    monkeypatch.setattr(dense_places, "LINKS_EACH", 0)
+    monkeypatch.setattr(blocking, "MOST_LINKS", 500)
+    monkeypatch.setattr(blocking, "LINKS_EACH", 0)
     monkeypatch.setattr(contracting, "SAMPLED", 30)
     monkeypatch.setattr(contracting, "FEWEST", 30)
 
@@ -49,17 +49,6 @@ def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch)
     assert few.summary.counts.links < 5_000
     linked = dict(zip(zip(every.links.left, every.links.right), every.links.score))
     assert all(linked[pair] == score for pair, score in zip(zip(few.links.left, few.links.right), few.links.score))
-
-
-@pytest.mark.usefixtures("bounded")
-def test_by_complete_linkage_each_pair_of_a_group_is_still_a_link():
-    texts = texts_of()
-    found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.3, rule="complete")
-    linked = set(zip(found.links.left, found.links.right))
-    for group in found.table.group:
-        rows = np.flatnonzero(found.group == group)
-        assert {(one, other) for one in rows for other in rows if one < other} <= linked
-    assert found.summary.counts.largest > 50
 
 
 @pytest.mark.usefixtures("bounded")

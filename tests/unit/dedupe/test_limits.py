@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 import twicetold
-from twicetold.dedupe import near, near_within
+from twicetold.dedupe import blocking, candidates
+from twicetold.dedupe.blocking import pairs_within
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.near_within import near_pairs_within
 
 COUNT = 300
 
@@ -48,13 +48,13 @@ def vectors_of(kind, rng, count=COUNT):
 @pytest.mark.parametrize("limit", KINDS)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_all_allowed_pairs_from_a_similarity_on_are_found_and_no_others(kind, limit, piece, monkeypatch):
-    monkeypatch.setattr(near_within, "PIECE", piece)
-    monkeypatch.setattr(near_within, "CELLS", 4 * COUNT)
+    monkeypatch.setattr(blocking, "PIECE", piece)
+    monkeypatch.setattr(blocking, "CELLS", 4 * COUNT)
     rng = np.random.default_rng(0)
     vectors, (limits, allowed) = vectors_of(kind, rng), limits_of(limit, rng)
     dots = vectors[0] @ vectors[0].T
     dots = dots.toarray() if kind == "sparse" else dots
-    found = near_pairs_within(vectors, limits, 0.5, neighbours=20)
+    found = pairs_within(vectors, limits, 0.5, neighbours=20)
     expected = np.triu(allowed & (dots >= 0.5), 1)
     assert 20 < expected.sum() < np.triu(dots >= 0.5, 1).sum()
     assert {*zip(found.left.tolist(), found.right.tolist())} == {*zip(*map(np.ndarray.tolist, np.nonzero(expected)))}
@@ -66,7 +66,7 @@ def test_all_allowed_pairs_from_a_similarity_on_are_found_and_no_others(kind, li
 @pytest.mark.parametrize("limit", KINDS)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_without_a_least_similarity_each_text_has_its_nearest_allowed_ones(kind, limit, monkeypatch):
-    monkeypatch.setattr(near_within, "PIECE", 30)
+    monkeypatch.setattr(blocking, "PIECE", 30)
     rng = np.random.default_rng(1)
     vectors, (limits, allowed) = vectors_of(kind, rng), limits_of(limit, rng)
     dots = vectors[0] @ vectors[0].T
@@ -77,7 +77,7 @@ def test_without_a_least_similarity_each_text_has_its_nearest_allowed_ones(kind,
     expected = set()
     for row, nearest in enumerate(np.argsort(-dots, axis=1, kind="stable")[:, :3]):
         expected |= {tuple(sorted((row, int(other)))) for other in nearest if dots[row, other] > -np.inf}
-    found = near_pairs_within(vectors, limits, None, neighbours=3)
+    found = pairs_within(vectors, limits, None, neighbours=3)
     assert {*zip(found.left.tolist(), found.right.tolist())} == expected
 
 
@@ -85,16 +85,16 @@ def test_without_a_least_similarity_each_text_has_its_nearest_allowed_ones(kind,
 def test_a_large_block_is_searched_by_itself_and_has_the_same_pairs(kind, monkeypatch):
     rng = np.random.default_rng(2)
     vectors, (limits, _) = vectors_of(kind, rng), limits_of("same", rng)
-    by_pieces = near_pairs_within(vectors, limits, 0.4, neighbours=20)
-    monkeypatch.setattr(near_within, "LARGE", 70)
-    apart = near_pairs_within(vectors, limits, 0.4, neighbours=20)
+    by_pieces = pairs_within(vectors, limits, 0.4, neighbours=20)
+    monkeypatch.setattr(blocking, "LARGE", 70)
+    apart = pairs_within(vectors, limits, 0.4, neighbours=20)
     assert {*zip(apart.left, apart.right)} == {*zip(by_pieces.left, by_pieces.right)}
 
 
 def test_texts_with_more_links_than_are_held_are_counted(monkeypatch):
-    monkeypatch.setattr(near, "MOST_PAIRS", 100)
+    monkeypatch.setattr(candidates, "MOST_PAIRS", 100)
     rows = np.ones((20, 2), np.float32)
-    found = near_pairs_within((rows, rows), Limits.of(20, within=[(np.zeros(20), 1)]), 0.5, neighbours=5)
+    found = pairs_within((rows, rows), Limits.of(20, within=[(np.zeros(20), 1)]), 0.5, neighbours=5)
     assert found.unfinished == 14
     assert len(found.left) == 14 * 5 + 5 * 4 // 2 + 5
 

@@ -16,7 +16,7 @@ from twicetold import layout
 from twicetold.index import changing, open_index, segments
 from twicetold.index import folder as folder_module
 from twicetold.index import texts as texts_module
-from twicetold.index.folder import LOCK, MANIFEST
+from twicetold.index.folder import LOCK, MANIFEST, locked
 from twicetold.index.texts import SCHEMA
 from twicetold.trained.static_table import save_table
 from twicetold.trained.vectors_identity import fingerprint
@@ -80,10 +80,8 @@ DAMAGES = {
     "no manifest": ("static", lambda folder: (folder / MANIFEST).write_text("{"), "index.json"),
     "a list": ("static", lambda folder: (folder / MANIFEST).write_text("[]"), "expected an object"),
     "deep": ("static", lambda folder: (folder / MANIFEST).write_text("[" * 100_000), "index.json"),
-    "another format": ("static", edited(lambda m: m.update(format=5)), "expected format 3 or 4, got 5"),
-    "an early format": ("static", edited(lambda m: m.update(format=2)), "twicetold index build MODEL FILE -o NEW"),
-    "kept apart by hand": ("static", edited(lambda m: m.update(format=3, ignored=[[0, 1]])), "index build .* --pairs"),
-    "merged by hand": ("static", grouped(np.array([[0, 0, 0]] * 6)), "index build .* --pairs"),
+    "another format": ("static", edited(lambda m: m.update(format=5)), "expected format 4, got 5"),
+    "an early format": ("static", edited(lambda m: m.update(format=3)), "index build MODEL FILE -o NEW, with --pairs"),
     "a rule": ("static", edited(lambda m: m.update(rule="single")), "as 'rule', got 'single'"),
     "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
@@ -93,10 +91,10 @@ DAMAGES = {
         edited(lambda m: m["decision"].pop("threshold")),
         "expected the fields .* in .decision.",
     ),
-    "threshold": ("static", edited(lambda m: m["decision"].update(threshold=float("nan"))), "finite numbers"),
+    "threshold": ("static", edited(lambda m: m["decision"].update(threshold=float("nan"))), "finite number"),
     "fewer texts": ("static", edited(lambda m: m["parts"][0].update(texts=3)), "rows, expected 3"),
     "a group": ("static", edited(lambda m: m.update(next_group=0)), "out of range"),
-    "no pairs": ("static", edited(lambda m: m.pop("pairs")), "'pairs' to be of type list"),
+    "no pairs": ("static", edited(lambda m: m.pop("pairs")), "expected the fields .*pairs"),
     "a pair": ("static", edited(lambda m: m.update(pairs=[["a", "b", 1]])), "two ids and true or false"),
     "groups elsewhere": (
         "static",
@@ -143,30 +141,6 @@ def test_a_damaged_folder_is_refused_with_one_message_that_names_it(damage, save
         open_index(folder)
     assert str(folder) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_an_index_of_the_version_before_opens_without_its_cells(saved, run, tmp_path):
-    folder = saved()
-    expected = open_index(folder).search(["bank", "vote"])
-    earlier = np.stack([np.array([9, 9, 9, 1, 1, 1]), np.arange(6), np.full(6, -1)], axis=1)
-    grouped(earlier)(folder)
-    former = {"built_by": None, "rule": None, "proposals": [{}], "ignored": [], "recall": {}}
-    edited(lambda m: m.update(format=3, next_group=10, centres="centres-00000001.npy", **former))(folder)
-    edited(lambda m: (m.pop("pairs"), m["parts"][0].update(source="old")))(folder)
-    leftovers = [folder / "centres-00000001.npy"]
-    leftovers += [folder / "00000001" / name for name in ("cells.safetensors", "codes.npy", "scales.npy")]
-    for path in leftovers:
-        path.write_bytes(b"what is not read")
-    index = open_index(folder)
-    assert (index.rule, index.groups.tolist()[:5]) == ("average", [9, 9, 1, 1, 1])
-    assert [[match.id for match in each] for each in index.search(["bank", "vote"])] == [
-        [match.id for match in each] for each in expected
-    ]
-    with changing(folder) as index:
-        index.add(["phone award"], ["h"])
-    assert not [path for path in leftovers if path.exists()]
-    assert json.loads((folder / MANIFEST).read_text())["format"] == 4
-    assert sorted(open_index(folder).ids) == list("abdefgh")
 
 
 def test_vectors_that_are_not_numbers_are_refused_by_a_search(saved):
@@ -298,29 +272,14 @@ def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp
     assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000004.npy"], "one for each part"
 
 
-HOLD = """
-import pathlib, sys, time
-from twicetold.index.folder import locked
-
-with locked(pathlib.Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-
-
 def test_one_process_changes_an_index_at_a_time_and_others_may_read(saved):
     folder = saved()
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "held\n"
-        said = f"process {holder.pid} does this already: change the index"
-        with pytest.raises(BlockingIOError, match=said), changing(folder):
-            pass
+    said = f"process {os.getpid()} does this already: change the index"
+    with locked(folder), pytest.raises(BlockingIOError, match=said), changing(folder):
+        pass
+    with locked(folder):
         assert len(open_index(folder)) == 6
-    finally:
-        holder.kill()
-        holder.wait()
-    with changing(folder) as index:  # the lock of a killed process is free
+    with changing(folder) as index:
         index.remove(["a"])
     assert not (folder / LOCK).exists()
 

@@ -9,7 +9,7 @@ import pytest
 import twicetold
 from twicetold.dedupe.constraints import Constraints
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.index import neighbourhood, open_index
+from twicetold.index import groups, open_index, scored_search
 from twicetold.index.folder import FORMAT
 from twicetold.index.groups import GroupChanges
 from twicetold.index.info import grouped_texts, index_info
@@ -52,12 +52,14 @@ def lexical():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_by_components_texts_in_any_cut_are_grouped_as_by_one_build(seed, lexical, monkeypatch):
-    monkeypatch.setattr(neighbourhood, "AT_ONCE", 16)
+    monkeypatch.setattr(groups, "AT_ONCE", 16)
+    monkeypatch.setattr(scored_search, "CHUNK", 7)
     texts, _ = stories(seed)
     places = sorted(random.Random(seed).sample(range(1, len(texts)), 4))
     whole = lexical.index(texts, threshold=0.5, rule="components")
     index = grown(lexical, texts, places, "components")
     assert agreement(index, whole) == 1.0
+    assert index.parts < 4, "small parts are merged"
     assert 1 < len(set(whole.groups.tolist())) < len(texts)
 
 
@@ -157,7 +159,7 @@ def hold(index, pairs):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("rule", RULES)
 def test_an_index_that_grows_with_pairs_has_the_groups_of_one_that_is_built_with_them(rule, seed, lexical, monkeypatch):
-    monkeypatch.setattr(neighbourhood, "AT_ONCE", 16)
+    monkeypatch.setattr(groups, "AT_ONCE", 16)
     texts, codes = stories(seed)
     pairs = decided(texts, codes, seed)
     whole = lexical.index(texts, threshold=0.4, rule=rule, pairs=pairs)

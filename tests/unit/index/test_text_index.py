@@ -20,10 +20,10 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
-from twicetold.index import dense_search, open_index, scored_search, segments
+from twicetold.index import open_index, segments
 from twicetold.index.segments import Segment
-from twicetold.index.text_index import TextIndex
 from twicetold.index.texts import SCHEMA
+from twicetold.neighbours import exact_search
 from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.scoring import Scorer
 from twicetold.use.model import Model
@@ -172,18 +172,6 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
         assert [match.probability for match in found] == pytest.approx(probability, abs=1e-5)
 
 
-def test_by_components_texts_added_at_once_are_grouped_as_if_added_one_by_one(models, monkeypatch):
-    monkeypatch.setattr(scored_search, "CHUNK", 7)
-    model, texts = models("tfidf"), texts_of(random.Random(0), 60)
-    at_once, singly = first(model), first(model)
-    at_once.add(texts)
-    for text in texts:
-        singly.add([text])
-    assert same_groups(at_once.groups, singly.groups)
-    assert at_once.parts == 1
-    assert singly.parts < 7, "small parts are merged"
-
-
 def test_adding_does_not_write_what_is_there(models, tmp_path):
     index = models("static").index(texts_of(random.Random(0), 300))
     index.save(tmp_path / "index")
@@ -215,25 +203,38 @@ def test_without_groups_each_text_has_one_of_its_own(models):
     assert index.threshold is None
 
 
-def test_ids_that_are_there_or_twice_are_refused_and_nothing_changes(models):
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        (["c", "b"], ValueError, "with the id 'b' already"),
+        (["c", "c"], ValueError, "'c' is given twice"),
+        (["c"], ValueError, "as many ids as texts, got 1 and 2"),
+        ("cd", TypeError, "expected a list of ids, got one"),
+    ],
+)
+def test_ids_that_cannot_be_added_are_refused_and_nothing_changes(ids, error, message, models):
     index = models("tfidf").index(["bank rate", "film star"], ["a", "b"])
-    for ids, message in ((["c", "b"], "with the id 'b' already"), (["c", "c"], "'c' is given twice")):
-        with pytest.raises(ValueError, match=message):
-            index.add(["game vote", "drug trial"], ids)
-    with pytest.raises(ValueError, match="as many ids as texts, got 1 and 2"):
-        index.add(["game vote", "drug trial"], ["c"])
+    with pytest.raises(error, match=message):
+        index.add(["game vote", "drug trial"], ids)
     with pytest.raises(TypeError, match="got one text"):
         index.add("game vote")
     assert index.ids == ["a", "b"]
 
 
-def test_unknown_ids_are_refused_and_nothing_is_removed(models):
+def test_ids_that_cannot_be_removed_are_refused_and_nothing_is(models):
     index = models("tfidf").index(["bank rate", "film star"], ["a", "b"])
-    with pytest.raises(ValueError, match="no text with the id 'x', 'y': nothing was removed"):
-        index.remove(["x", "a", "y"])
-    with pytest.raises(ValueError, match="'a' is given twice"):
-        index.remove(["a", "a"])
+    for ids, message in ((["x", "a", "y"], "no text with the id 'x', 'y': nothing was"), (["a", "a"], "given twice")):
+        with pytest.raises(ValueError, match=message):
+            index.remove(ids)
     assert index.ids == ["a", "b"]
+
+
+def test_an_id_may_be_used_again_once_its_text_is_removed_and_a_number_never_is(models):
+    index = models("tfidf").index(["bank rate", "film star", "game vote"])
+    index.remove(["2"])
+    assert index.add(["drug trial"]).ids == ["3"]
+    index.add(["chip phone"], ["2"])
+    assert index.search(["chip phone"], 1)[0][0].id == "2"
 
 
 @pytest.mark.parametrize("column", [iter, pa.array, np.array, lambda ids: pd.Series(ids, index=[7, 9])])
@@ -247,20 +248,6 @@ def test_ids_come_from_wherever_a_person_has_them(column, models):
     assert index.ids == ["b", "c"]
     with pytest.raises(TypeError, match=r"ids that are texts.*row 1 \(from 0\) is 7"):
         index.remove(["b", 7])
-
-
-def test_an_id_may_be_used_again_once_its_text_is_removed(models, tmp_path):
-    index = models("tfidf").index(["bank rate", "film star", "game vote"], ["a", "b", "c"])
-    index.remove(["b"])
-    index.add(["drug trial"], ["b"])
-    assert sorted(index.ids) == ["a", "b", "c"]
-    assert index.search(["drug trial"], 1)[0][0].id == "b"
-
-
-def test_numbers_are_never_used_again_as_ids(models):
-    index = models("tfidf").index(["bank rate", "film star"])
-    index.remove(["1"])
-    assert index.add(["game vote"]).ids == ["2"]
 
 
 def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
@@ -310,9 +297,9 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
-        patch.setattr(dense_search, "HIGH", 2)
-        patch.setattr(dense_search, "PRODUCTS", min(block, 20))
-        patch.setattr(dense_search, "OFTEN", 0)
+        patch.setattr(segments, "HIGH", 2)
+        patch.setattr(segments, "TILE", min(block, 20))
+        patch.setattr(exact_search, "OFTEN", 0)
         found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
@@ -363,7 +350,3 @@ def test_a_build_encodes_each_text_once_and_groups_as_dedupe_does(models, monkey
     index = model.index(texts, threshold=0.6)
     assert index.groups.tolist() == expected.group.tolist()
     assert [count for count in encoded if count > 1] == [len(texts)]
-
-
-def test_an_index_is_part_of_the_library(models):
-    assert twicetold.index.TextIndex is TextIndex

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from twicetold.neighbours import contracting
-from twicetold.neighbours.components import components
 from twicetold.neighbours.contracting import contracted
-from twicetold.neighbours.grouping import Links, merge, row_dots
+from twicetold.neighbours.grouping import Links, merge
+from twicetold.neighbours.nearest import row_dots
 
 THRESHOLD = 0.8
 
@@ -38,18 +38,6 @@ def test_each_joined_text_has_a_link_and_the_others_are_left_to_be_compared(kind
     assert (place[found.start.left] == place[found.start.right]).all()
     assert set(np.flatnonzero(place >= 3)) <= set(found.rest)
     assert len(joined) > 100
-
-
-def test_groups_by_average_linkage_are_those_of_all_links():
-    rows, place = vectors_of()
-    found = contracted(rows, THRESHOLD, most=500)
-    links = Links.of(len(place), *found.links)
-    groups = merge(links, rule="average", threshold=THRESHOLD, vectors=(rows, rows), start=found.start).cut(THRESHOLD)
-    np.testing.assert_array_equal(groups, components(len(place), *_pairs(rows)))
-
-
-def _pairs(rows):
-    return np.nonzero(np.triu(rows @ rows.T >= THRESHOLD, 1))
 
 
 def test_few_links_are_none():
@@ -98,14 +86,3 @@ def test_merges_to_begin_with_are_cut_as_others_are():
     sizes = [np.bincount(merges.cut(threshold)).max() for threshold in (0.5, 0.93, 0.999)]
     assert sizes[0] == 60
     assert sizes[0] > sizes[1] > sizes[2] == 1
-
-
-def test_a_long_row_is_not_gathered_for_many_pairs_at_once(monkeypatch):
-    from twicetold.neighbours import grouping
-
-    rows = sparse.vstack([sparse.csr_matrix(np.ones((1, 500))), sparse.eye(200, 500, format="csr")], format="csr")
-    left, right = np.arange(1, 201), np.zeros(200, np.int64)
-    whole = row_dots(rows, left, rows, right)
-    monkeypatch.setattr(grouping, "BLOCK", 1000)
-    assert max(stop - start for start, stop in grouping._blocks(rows, left, rows, right)) <= 2
-    np.testing.assert_array_equal(row_dots(rows, left, rows, right), whole)

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from twicetold.neighbours import grouping
 from twicetold.neighbours.components import components, numbered
-from twicetold.neighbours.grouping import NO_LINK, Links, describe, merge, row_dots
+from twicetold.neighbours.grouping import NO_LINK, Links, describe, merge
 
 
 def all_links(similar):
@@ -145,14 +145,6 @@ def test_no_links_leave_every_text_alone():
         codes = merge(links, rule=rule, threshold=0.5).cut(0.5)
         assert codes.tolist() == [0, 1, 2]
         assert describe(codes, links).weakest.tolist() == [NO_LINK] * 3
-
-
-def test_dot_products_in_blocks_are_those_at_once(monkeypatch):
-    vectors = unit_vectors(20, 4, seed=4)
-    left, right = np.triu_indices(20, 1)
-    monkeypatch.setattr(grouping, "BLOCK", 28)
-    for rows in (vectors, sparse.csr_matrix(vectors)):
-        np.testing.assert_allclose(row_dots(rows, left, rows, right), (vectors @ vectors.T)[left, right], atol=1e-6)
 
 
 @pytest.mark.parametrize(

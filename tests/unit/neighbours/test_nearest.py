@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from twicetold.neighbours import nearest as search
-from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts, similarities
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts, row_dots, similarities
 
 
 def clustered(seed, count, dimensions=32, centres=60):
@@ -113,3 +113,13 @@ def test_dense_columns_beside_sparse_ones_are_compared_as_if_all_were_dense():
     found = similarities(side, side)(slice(10, 30))
     expected = whole[10:30] @ whole.T
     np.testing.assert_allclose(found, np.where(expected > 0, expected, -np.inf), rtol=1e-4, atol=1e-5)
+
+
+def test_a_long_row_is_not_gathered_for_many_pairs_at_once(monkeypatch):
+    rows = sparse.vstack([sparse.csr_matrix(np.ones((1, 500))), sparse.eye(200, 500, format="csr")], format="csr")
+    left, right = np.arange(1, 201), np.zeros(200, np.int64)
+    whole = row_dots(rows, left, rows, right)
+    monkeypatch.setattr(search, "GATHERED", 1000)
+    assert max(stop - start for start, stop in search._blocks(rows, left, rows, right)) <= 2
+    for kind in (rows, rows.toarray()):
+        np.testing.assert_array_equal(row_dots(kind, left, kind, right), whole)

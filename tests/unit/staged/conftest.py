@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout
-from twicetold.dedupe import near
+from twicetold.dedupe import candidates
 from twicetold.neighbours import cells
 from twicetold.staged import dedupe, plan, texts, vectors
 from twicetold.staged.launch import here
@@ -63,7 +63,7 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 64)
-    for module in (near, dedupe):
+    for module in (candidates, dedupe):
         monkeypatch.setattr(module, "EXACT_UP_TO", 100)
     monkeypatch.setattr(cells, "PROBES", 4)
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)

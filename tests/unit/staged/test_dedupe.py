@@ -84,7 +84,7 @@ def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, m
     found, table = deduped(model, folder, "exact", threshold=0.9, exact=True, **small)
     assert found.cells == 0
     assert found.recall == {}
-    monkeypatch.setattr("twicetold.dedupe.near.EXACT_UP_TO", 10_000)
+    monkeypatch.setattr("twicetold.dedupe.candidates.EXACT_UP_TO", 10_000)
     assert columns(table) == as_one_file(model, many, threshold=0.9)[1]
 
 

@@ -1,4 +1,4 @@
-"""Searches that leave copies out.
+"""Texts that a search finds, and searches that leave copies out.
 
 A search for what says the same wants near-copies first; a reader who has read a text does not. So texts are left out
 that are equal to the query but for case and white space, or share most words (`topics.near_copies`) with it or with a
@@ -8,18 +8,43 @@ Shape letters: Q queries.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from twicetold.dedupe.distinct import folded
-from twicetold.index.hits import Match
 from twicetold.topics.near_copies import COPY, word_sets
 
 SPARE = 10  # matches that are looked at besides those that are asked for
 DEEPER = 4  # times as many in the next search
 DEEPEST = 1000  # nearest texts: of a text with more copies there may be fewer than `k` others
-Search = Callable[[Sequence[str], int], list[list[Match]]]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A text that a search found.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
+        [[Match(id='1', text='Where can I buy a tent?', ...)]]
+    """
+
+    id: str
+    text: str
+    similarity: float
+    """The model's score of query and text; higher means more alike."""
+    probability: float | None
+    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
+    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
+    group: int
+
+
+Search: TypeAlias = Callable[[Sequence[str], int], list[list[Match]]]
 
 
 def without_copies(search: Search, texts: Sequence[str], k: int) -> list[list[Match]]:

@@ -1,56 +1,99 @@
-"""Pairs of texts that are near each other, within limits: blocks of equal values and windows of numbers.
+"""The search for candidates: within limits, and with dense places taken together before.
 
-Texts are sorted by block, and in it by the value of the first window. Those that a text may be linked with then follow
-each other, so a piece of consecutive texts is compared with one slice of the others, and each pair is met once. The
-other windows mask the pairs of a piece. So no allowed pair is lost to nearer ones that are not allowed, and no
-more than a piece is held. A block too large for that is searched by itself as if there were no limits (`near`).
+Limits are blocks of equal values and windows of numbers. Texts are sorted by block, and in it by the value of the first
+window. Those that a text may be linked with then follow each other, so a piece of consecutive texts is compared with
+one slice of the others, and each pair is met once. The other windows mask the pairs of a piece. So no allowed pair is
+lost to nearer ones that are not allowed, and no more than a piece is held. A block too large for that is searched by
+itself as if there were no limits (`candidates`).
+
+Where many thousand texts are alike, such as lines of one template, these are joined to a common centre first
+(`neighbours.contracting`), and have one link each.
 
 Shape letters: m distinct texts, b texts of a piece, w texts of its slice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.dedupe import near
+from twicetold.dedupe import candidates
+from twicetold.dedupe.candidates import Candidates, candidate_pairs
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.near import NearPairs, near_pairs
-from twicetold.neighbours import comparing
-from twicetold.neighbours.dense_joining import Found, gathered
+from twicetold.neighbours.contracting import contracted
+from twicetold.neighbours.dense_join import Pairs, gathered
+from twicetold.neighbours.exact_search import nearest_rows
 from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.nearest import largest, similarities
+from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
+from twicetold.neighbours.rules import Rule
+from twicetold.neighbours.sparse_join import pairs_between
 
+MOST_LINKS, LINKS_EACH = 1_000_000, 20  # links that are few, and of each text
 PIECE = 512  # least number of texts that are compared at a time, if there are as many
 CELLS = 16_000_000  # similarities held at a time by each thread (64 MB)
 LARGE = 4096  # texts of a block that is searched by itself, as that may cost less than to compare all its pairs
 
 
-def near_pairs_within(vectors: Vectors, limits: Limits, least: float | None, *, neighbours: int) -> NearPairs:
-    """Find pairs of texts that are near each other and within limits.
+def search_pairs(
+    vectors: Vectors, least: float | None, *, neighbours: int, rule: Rule, limits: Limits | None = None
+) -> Candidates:
+    """Find pairs of texts that are near each other.
 
     Args:
         vectors: of the distinct texts, as queries and as documents.
-        limits: of the distinct texts.
-        least: dot product of a link: all pairs from it on are found, unless there are more than are held; None: as many
-            as `neighbours` of each text.
+        least: dot product of a link; None: scores are no dot products, so the nearest texts are found.
+        neighbours: of each text, where they are.
+        rule: by which links make groups.
+        limits: of the distinct texts; None: there are none.
+    """
+    dense = None
+    if least is not None and vectors[0] is vectors[1]:
+        most = max(MOST_LINKS, LINKS_EACH * vectors[0].shape[0])
+        allowed = None if limits is None else limits.allow
+        dense = contracted(vectors[0], least, most=most, cliques=rule == "complete", allowed=allowed)
+    if dense is None:
+        return pairs_within(vectors, limits, least, neighbours=neighbours)
+    rest = dense.rest
+    inner = None if limits is None else limits.take(rest)
+    found = pairs_within(of_rows(vectors, rest), inner, least, neighbours=neighbours)
+    left, right, dots = dense.links
+    return replace(
+        found,
+        left=np.append(rest[found.left], left),
+        right=np.append(rest[found.right], right),
+        dots=np.append(found.dots, dots),
+        unfinished=found.unfinished + dense.start.count - len(rest),
+        start=dense.start,
+    )
+
+
+def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *, neighbours: int) -> Candidates:
+    """Find pairs of texts that are near each other and within limits, if there are any.
+
+    Args:
+        vectors: of the distinct texts, as queries and as documents.
+        limits: of the distinct texts; None: there are none.
+        least: dot product of a link: all pairs that reach it are found, unless there are more than are held; None: as
+            many as `neighbours` of each text.
         neighbours: of each text.
     """
+    if limits is None:
+        return candidate_pairs(vectors, least, neighbours=neighbours)
     count = len(limits.block)
     apart, packed = _large_blocks(limits)
     found = []
     for texts in apart:
-        part = near_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
-        found.append(NearPairs(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
+        part = candidate_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
+        found.append(Candidates(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
     if len(packed):
         found.append(_by_pieces(of_rows(vectors, packed), limits.take(packed), packed, least, neighbours))
     left, right = (np.concatenate([getattr(part, side) for part in found]) for side in ("left", "right"))
     dots = np.concatenate([part.dots for part in found])
     keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
     unfinished, approximate = sum(part.unfinished for part in found), any(part.approximate for part in found)
-    return NearPairs(keys // count, keys % count, dots[first], unfinished, approximate)
+    return Candidates(keys // count, keys % count, dots[first], unfinished, approximate)
 
 
 def _large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
@@ -78,7 +121,7 @@ class _Reach:
     stop: Ints
 
 
-def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | None, neighbours: int) -> NearPairs:
+def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | None, neighbours: int) -> Candidates:
     order = np.lexsort((*(value for value in limits.values[:1]), limits.block))
     vectors, limits, names = of_rows(vectors, order), limits.take(order), names[order]
     reach = _reach(limits)
@@ -86,25 +129,25 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
     left, right, dots, unfinished = (
         _nearest(vectors, limits, reach, least, neighbours) if found is None else (*found, 0)
     )
-    return NearPairs(names[left], names[right], dots, unfinished, False)
+    return Candidates(names[left], names[right], dots, unfinished, False)
 
 
-def _above(vectors: Vectors, limits: Limits, reach: "_Reach", least: float) -> Found | None:
+def _above(vectors: Vectors, limits: Limits, reach: "_Reach", least: float) -> Pairs | None:
     """The allowed pairs of sorted texts from a dot product on; None if they are more than are held."""
     queries, documents = vectors
     pieces = _pieces(reach, both=False)
 
-    def search(number: int) -> Found:
+    def search(number: int) -> Pairs:
         start, stop = pieces[number]
         last = int(reach.stop[stop - 1])
-        left, right, dots = comparing.links_of(queries[start:stop], documents[start:last], least)
+        left, right, dots = pairs_between(queries[start:stop], documents[start:last], least)
         left, right = left + start, right + start
         allowed = (right > left) & (right < reach.stop[left])
         for value, size in zip(limits.values[1:], limits.sizes[1:], strict=True):
             allowed &= np.abs(value[left] - value[right]) <= size
         return left[allowed], right[allowed], dots[allowed]
 
-    return gathered(in_parallel(search, len(pieces)), near.MOST_PAIRS)
+    return gathered(in_parallel(search, len(pieces)), candidates.MOST_PAIRS)
 
 
 def _nearest(
@@ -117,7 +160,7 @@ def _nearest(
     queries, documents = vectors
     both = least is None  # each text needs its nearest, on either side
     pieces = _pieces(reach, both=both)
-    most = neighbours if both else near.held(len(limits.block), neighbours)
+    most = neighbours if both else candidates.held(len(limits.block), neighbours)
 
     def search(number: int) -> tuple[Ints, Ints, NDArray[Any], int]:
         start, stop = pieces[number]
@@ -129,17 +172,11 @@ def _nearest(
         allowed &= (columns != rows) & (columns >= reach.start[rows]) if both else columns > rows
         for value, size in zip(limits.values[1:], limits.sizes[1:], strict=True):
             allowed &= np.abs(value[rows] - value[columns]) <= size
+        allowed &= scores > -np.inf if least is None else scores >= least
         scores[~allowed] = -np.inf
-        there = scores > -np.inf if least is None else scores >= least
-        full = there.sum(axis=1) > most
-        row, column = np.nonzero(there & ~full[:, None])
-        left, right, dots = [row + start], [column + first], [scores[row, column]]
-        if full.any():
-            places, values = largest(scores[full], most)
-            left.append(np.repeat(np.flatnonzero(full) + start, most))
-            right.append(places.ravel() + first)
-            dots.append(values.ravel())
-        return np.concatenate(left), np.concatenate(right), np.concatenate(dots), 0 if both else int(full.sum())
+        found = nearest_rows(lambda *_: scores, scores.shape, most, tile=scores.shape)
+        full = 0 if both else int((allowed.sum(axis=1) > most).sum())
+        return found.query + start, found.row + first, found.similarity, full
 
     left, right, dots, unfinished = zip(*in_parallel(search, len(pieces)), strict=True)
     return np.concatenate(left), np.concatenate(right), np.concatenate(dots), sum(unfinished)
@@ -147,23 +184,11 @@ def _nearest(
 
 def _reach(limits: Limits) -> _Reach:
     """Of sorted texts."""
-    block = limits.block
-    if limits.values:
-        value, size = limits.values[0], limits.sizes[0]
-    else:
-        value, size = np.zeros(len(block)), 0.0
-    return _Reach(_before(block, value, value - size, last=False), _before(block, value, value + size, last=True))
-
-
-def _before(block: Ints, value: NDArray[np.float64], bound: NDArray[np.float64], *, last: bool) -> Ints:
-    """(m,) how many texts come before (block, bound), or with `last`, how many are not after it."""
-    count = len(block)
-    kind = np.concatenate([np.full(count, 0 if last else 1), np.full(count, 1 if last else 0)])
-    order = np.lexsort((kind, np.concatenate([value, bound]), np.tile(block, 2)))
-    asked = order >= count
-    before = np.empty(count, np.int64)
-    before[order[asked] - count] = np.cumsum(~asked)[asked]
-    return before
+    value, size = (limits.values[0], limits.sizes[0]) if limits.values else (np.zeros(len(limits.block)), 0.0)
+    values, code = np.unique(value, return_inverse=True)
+    first = limits.block * (len(values) + 1)  # in ascending keys of block and value
+    ends = np.searchsorted(values, value - size), np.searchsorted(values, value + size, side="right")
+    return _Reach(*(np.searchsorted(first + code, first + end) for end in ends))
 
 
 def _pieces(reach: _Reach, *, both: bool) -> list[tuple[int, int]]:

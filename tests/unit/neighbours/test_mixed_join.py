@@ -1,4 +1,4 @@
-"""All pairs of rows that are sparse and dense, from a threshold on, against the plain product."""
+"""All pairs of rows that are sparse and dense, that reach a threshold, against the plain product."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from twicetold.neighbours import comparing, joining, mixed_joining
-from twicetold.neighbours.mixed_joining import dense_columns, pairs_above
+from twicetold.neighbours import mixed_join, sparse_join
+from twicetold.neighbours.mixed_join import dense_columns, mixed_self_pairs
 
 FEW = 20  # dense columns
 
@@ -42,9 +42,9 @@ def rows_of(seed, count, *, words=0.5, unit=True):
 def test_they_are_the_pairs_of_the_whole_rows(seed, count, threshold, words, unit, most):
     rows = rows_of(seed, count, words=words, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "WORTH", np.inf)
-        patch.setattr(comparing, "ROWS", 30)
-        found = pairs_above(rows, np.arange(25, 25 + FEW), threshold, most=most)
+        patch.setattr(sparse_join, "WORTH", np.inf)
+        patch.setattr(sparse_join, "ROWS", 30)
+        found = mixed_self_pairs(rows, np.arange(25, 25 + FEW), threshold, most=most)
     similar = (rows.astype(np.float64) @ rows.T.astype(np.float64)).toarray()
     left, right = np.nonzero(np.triu(similar, 1) >= threshold + 1e-4)
     if found is None:  # the parts alone may have more pairs
@@ -59,7 +59,7 @@ def test_they_are_the_pairs_of_the_whole_rows(seed, count, threshold, words, uni
 
 def test_the_baskets_bound_lexical_products():
     lexical = rows_of(0, 60)[:, :25]
-    baskets = comparing.baskets(lexical, 16)
+    baskets = sparse_join.baskets(lexical, 16)
     assert (baskets @ baskets.T >= (lexical @ lexical.T).toarray() - 1e-6).all()
 
 
@@ -71,6 +71,6 @@ def test_dense_columns_are_those_that_most_rows_have():
 def test_the_dense_join_is_given_fewer_pairs_where_many_would_be_found():
     dense = np.abs(np.random.default_rng(0).normal(size=(300, 8))).astype(np.float32)
     dense /= np.sqrt(2) * np.linalg.norm(dense, axis=1, keepdims=True)
-    least = [mixed_joining._least_of_words(dense, 0.7, (0.5, 0.5), most=most) for most in (10**6, 10_000, 10)]
+    least = [mixed_join._least_of_words(dense, 0.7, (0.5, 0.5), most=most) for most in (10**6, 10_000, 10)]
     assert least[0] == pytest.approx(0.7 * 0.6)
     assert least[0] > least[1] > least[2] > 0

@@ -5,9 +5,8 @@ from unicodedata import normalize
 import pytest
 
 import twicetold
-from twicetold.index import copies as module
-from twicetold.index.copies import without_copies
-from twicetold.index.hits import Match
+from twicetold.index import matches as module
+from twicetold.index.matches import Match, without_copies
 
 TEXTS = [
     "bank rate cut film",

@@ -1,14 +1,14 @@
-"""All pairs of dense vectors from a threshold on, against the plain product; and most of them by cells."""
+"""All pairs of dense vectors that reach a threshold, against the plain product; and most of them by cells."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twicetold.neighbours import cells, dense_joining
-from twicetold.neighbours.cells import Cells, centres_of, pairs_in_cells
-from twicetold.neighbours.dense_joining import Turn, links_between, pairs_above
-from twicetold.neighbours.grouping import row_dots
+from twicetold.neighbours import cells, dense_join
+from twicetold.neighbours.cells import Cells, centres_of, most_self_pairs
+from twicetold.neighbours.dense_join import Rotation, dense_pairs, dense_self_pairs
+from twicetold.neighbours.nearest import row_dots
 
 
 def vectors_of(seed, count, *, unit=True, dimensions=40):
@@ -22,10 +22,10 @@ def vectors_of(seed, count, *, unit=True, dimensions=40):
     return found.astype(np.float32)
 
 
-def every(queries, candidates, threshold):
+def every(queries, documents, threshold):
     """All pairs, each dot product by itself."""
-    left, right = (side.ravel() for side in np.indices((len(queries), len(candidates))))
-    dots = row_dots(queries, left, candidates, right)
+    left, right = (side.ravel() for side in np.indices((len(queries), len(documents))))
+    dots = row_dots(queries, left, documents, right)
     return {(int(i), int(j)): float(dot) for i, j, dot in zip(left, right, dots) if dot >= threshold}
 
 
@@ -43,78 +43,69 @@ def as_dict(found):
     unit=st.booleans(),
     head=st.sampled_from([1, 4, 39, 40]),
     tile=st.sampled_from([(3, 7), (16, 16), (512, 1024)]),
+    cut=st.integers(0, 50),
 )
-def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, threshold, unit, head, tile):
-    vectors = vectors_of(seed, count, unit=unit)
+def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, threshold, unit, head, tile, cut):
+    vectors, others = vectors_of(seed, count, unit=unit), vectors_of(seed, 30, unit=unit)
+    exact, found = every(vectors, others, threshold), {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense_joining, "TILE", tile)
-        patch.setattr(dense_joining, "HEADS", (head,))
-        patch.setattr(dense_joining, "CHECK", 0)  # the fewest columns
-        patch.setattr(dense_joining, "WORTH", 0)
-        patch.setattr(dense_joining, "_held", dense_joining.local())
-        found = pairs_above((vectors, vectors), threshold, most=10**6)
-    assert as_dict(found) == {
-        pair: dot for pair, dot in every(vectors, vectors, threshold).items() if pair[0] < pair[1]
+        patch.setattr(dense_join, "TILE", tile)
+        patch.setattr(dense_join, "HEADS", (head,))
+        patch.setattr(dense_join, "CHECK", 0)  # the fewest columns
+        patch.setattr(dense_join, "WORTH", 0)
+        pairs = dense_self_pairs((vectors, vectors), threshold, most=10**6)
+        assert as_dict(dense_pairs(vectors, others, threshold, reduce=True)) == exact
+    assert as_dict(pairs) == {
+        ends: dot for ends, dot in every(vectors, vectors, threshold).items() if ends[0] < ends[1]
     }
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), threshold=st.floats(0.2, 0.95), reduced=st.booleans())
-def test_links_do_not_depend_on_how_rows_come_in_parts(seed, cut, threshold, reduced):
-    queries, candidates = vectors_of(seed, 50), vectors_of(seed, 30)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense_joining, "WORTH", 0)
-        turn = Turn(Turn.of((candidates, candidates), threshold).axes, 5)
-    found = {}
-    for part in (slice(0, cut), slice(cut, 50)):
-        heads = (turn.reduced(queries[part]), turn.reduced(candidates)) if reduced else None
-        some = as_dict(links_between(queries[part], candidates, threshold, reduced=heads))
+    for part in (slice(0, cut), slice(cut, None)):
+        some = as_dict(dense_pairs(vectors[part], others, threshold))
         found |= {(row + part.start, column): dot for (row, column), dot in some.items()}
-    assert found == as_dict(links_between(queries, candidates, threshold)) == every(queries, candidates, threshold)
+    assert found == exact
 
 
 def test_no_axes_are_computed_for_fewer_rows_than_they_are_worth(monkeypatch):
     monkeypatch.setattr(np.linalg, "eigh", lambda _: pytest.fail("d x d axes of a few rows"))
     vectors = vectors_of(0, 40, dimensions=16_000)
-    assert Turn.of((vectors, vectors), 0.5) == Turn(None, 16_000)
-    assert as_dict(pairs_above((vectors, vectors), 0.5, most=10**6))
+    assert Rotation.of((vectors, vectors), 0.5) == Rotation(None, 16_000)
+    assert as_dict(dense_self_pairs((vectors, vectors), 0.5, most=10**6))
 
 
 def test_queries_may_differ_from_documents():
     vectors = vectors_of(0, 60)
     queries = np.hstack([vectors, vectors[:, :1], np.ones((60, 1), np.float32)]).astype(np.float32)
     documents = np.hstack([vectors, np.zeros((60, 1), np.float32), np.zeros((60, 1), np.float32)]).astype(np.float32)
-    found = pairs_above((queries, documents), 0.7, most=10**6)
-    assert as_dict(found).keys() == as_dict(pairs_above((vectors, vectors), 0.7, most=10**6)).keys()
+    found = dense_self_pairs((queries, documents), 0.7, most=10**6)
+    assert as_dict(found).keys() == as_dict(dense_self_pairs((vectors, vectors), 0.7, most=10**6)).keys()
 
 
 def test_more_pairs_than_may_be_held_are_none():
     vectors = np.ones((300, 3), np.float32)
-    assert pairs_above((vectors, vectors), 0.5, most=100) is None
-    assert pairs_in_cells((vectors, vectors), 0.5, most=100) is None
+    assert dense_self_pairs((vectors, vectors), 0.5, most=100) is None
+    assert most_self_pairs((vectors, vectors), 0.5, most=100) is None
 
 
 @pytest.mark.parametrize("kind", ["the same", "of their own"])
 def test_cells_find_most_pairs_with_the_same_bits_and_all_where_all_cells_are_compared(kind, monkeypatch):
     vectors = vectors_of(1, 900)
     sides = (vectors, vectors if kind == "the same" else vectors.copy())
-    exact = as_dict(pairs_above(sides, 0.8, most=10**6))
-    found = as_dict(pairs_in_cells(sides, 0.8, most=10**6))
+    exact = as_dict(dense_self_pairs(sides, 0.8, most=10**6))
+    found = as_dict(most_self_pairs(sides, 0.8, most=10**6))
     assert found.items() <= exact.items()
     assert len(found) > 0.95 * len(exact) > 100
     monkeypatch.setattr(cells, "PROBES", 10**6)
-    assert as_dict(pairs_in_cells(sides, 0.8, most=10**6)) == exact
+    assert as_dict(most_self_pairs(sides, 0.8, most=10**6)) == exact
 
 
 def test_each_vector_is_in_one_cell_and_is_compared_with_its_own_and_the_next_ones():
     vectors = vectors_of(2, 400)
     centres = centres_of(vectors, cells.cells_for(len(vectors)))
-    found = Cells.of((vectors, vectors), centres, probes=3)
-    assert sorted(np.concatenate([found.members(cell) for cell in range(len(found))]).tolist()) == list(range(400))
+    blocks = Cells.of((vectors, vectors), centres, probes=3).blocks()
+    assert sorted(np.concatenate([members for _, members in blocks]).tolist()) == list(range(400))
     nearest = np.argsort(-(vectors @ centres.T), axis=1, kind="stable")[:, :3]
-    for cell in range(len(found)):
-        assert found.visitors(cell).tolist() == np.flatnonzero((nearest == cell).any(axis=1)).tolist()
-        assert set(found.members(cell)) <= set(found.visitors(cell))
+    for cell, (visitors, members) in enumerate(blocks):
+        assert visitors.tolist() == np.flatnonzero((nearest == cell).any(axis=1)).tolist()
+        assert set(members) <= set(visitors)
 
 
 def test_a_cell_with_several_times_the_mean_is_divided():

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from twicetold.topics.grouping import group_topics
-from twicetold.topics.plane import plane, topic_map
+from twicetold_lab.topics.plane import plane, topic_map
 
 
 def test_coordinates_are_those_of_scikit_learn_where_each_topic_counts_as_often_as_it_has_texts():
