@@ -35,7 +35,7 @@ from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import search_vectors
+from twicetold.trained.scoring import search_vectors
 
 NO_GROUP = -1  # of a text that is being added
 AT_ONCE = 512  # new texts whose neighbourhood is grouped at once

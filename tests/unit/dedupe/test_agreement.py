@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, average_precision_score
-from twicetold.evaluation.dedupe_report import rank_pairs
 
 import twicetold
 from twicetold.commands._dedupe_messages import MEASURES
 from twicetold.dedupe import agreement as module
 from twicetold.dedupe.agreement import KnownGroups, average_precision
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold_lab.evaluation.dedupe_report import rank_pairs
 
 
 @pytest.fixture
