@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.models.protocol import Encoder
 from twicetold_lab.examples.batches import Batch
 from twicetold_lab.objectives.protocol import Objective
+from twicetold_lab.training.gradient_caching import encode_in_chunks
 from twicetold_lab.training.schedule import MakeOptimizer, Schedule, Validate
 from twicetold_lab.training.solvers.protocol import Steps
 
@@ -68,7 +69,7 @@ class Learner(pl.LightningModule):
         validate: from the encoder to the name and value of the primary metric on validation.
         seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
             training gives the same result as an uninterrupted one.
-        schedule: of the learning rate.
+        schedule: learning rate, and how many texts are encoded at a time.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class Learner(pl.LightningModule):
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
         """
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
-        anchor, positive, negative, copy = (None if side is None else self.encoder.encode(side) for side in sides)
+        anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
         if not self.objective.needs_score:
             self._check_vectors(anchor)
@@ -167,6 +168,11 @@ class Learner(pl.LightningModule):
                 f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
                 "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
             )
+
+    def _encode(self, features: SparseRows) -> Encoding:
+        if self.schedule.micro_batch is None:
+            return self.encoder.encode(features)
+        return encode_in_chunks(self.encoder, features, self.schedule.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.

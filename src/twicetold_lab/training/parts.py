@@ -22,6 +22,7 @@ OF_GRADIENTS = (
     "warmup_steps",
     "decay",
     "gradient_clip",
+    "micro_batch",
     "accumulate_grad_batches",
     "lr_scheduler",
 )

@@ -106,7 +106,7 @@ def test_resuming_is_going_on() -> None:
 
 
 def test_reading_without_a_gradient_catches_up_as_well() -> None:
-    """A row may be read at one step and have its gradient many steps later."""
+    """As gradient caching does, and a row may be read at one step and have its gradient many steps later."""
     theirs, ours = Sums(), Sums()
     adam, by_rows = torch.optim.Adam(theirs.parameters()), AdamByRows(ours.parameters())
     for number in range(30):
