@@ -9,7 +9,7 @@ import typer
 
 from twicetold.commands._dedupe_options import FILE_ALONE, FOLDER_ALONE, Common, FolderSettings, names
 from twicetold.commands._options import file_format
-from twicetold.commands._waiting import require_usable
+from twicetold.commands._progress import require_usable
 from twicetold.dedupe.options import OF_FOLDERS
 from twicetold.printable import counted, json_text, print
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Format, Json, Left, Model, Right, SkipBad, file_format, tell_left_out
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import load_model, waiting
+from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def calibrate(
     """
     from dataclasses import asdict
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
 
@@ -69,7 +69,7 @@ def calibrate(
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
-    with waiting(f"fitting the decision to {pairs}"):
+    with progress(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, about=about)
     guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
     better = found.alike and (guessed or found.better(aim) or found.contradicted is True)

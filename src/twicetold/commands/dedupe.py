@@ -9,7 +9,7 @@ import typer
 from twicetold.commands._dedupe_options import Common, OfFile, given_as, parameters
 from twicetold.commands._options import ModelAndFile, file_format, model_and_file
 from twicetold.commands._outputs import dropped_beside, require_apart
-from twicetold.commands._waiting import load_model, require_usable, waiting
+from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     import sys
     from dataclasses import asdict
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.commands import _dedupe_messages
         from twicetold.commands._columns import fitted_to, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
@@ -67,7 +67,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     model, file = model_and_file(arguments, "dedupe", alone.compare)
     written = _outputs(model, file, given)
     columns, spelling = needed(given), file_format(common.format)
-    with waiting(f"reading {file}"):
+    with progress(f"reading {file}"):
         read = TextFile.read(
             file,
             text=common.text,
@@ -80,7 +80,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     if model is not None:
         loaded = load_model(model)
     else:
-        with waiting("learning the words of the texts"):
+        with progress("learning the words of the texts"):
             loaded = fitted_to(read, alone.compare)
     if common.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)

@@ -22,7 +22,7 @@ from twicetold.commands._options import (
     with_options,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import load_model, require_usable, waiting
+from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
@@ -85,7 +85,7 @@ def build(
     from dataclasses import asdict
     from pathlib import Path
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.index.folder import require_new
         from twicetold.index.info import index_info
 
@@ -145,7 +145,7 @@ def add(
         texts, ids = _read(file, id_column, reading)
     from twicetold.index.text_index import changing
 
-    with waiting(f"changing {folder}"), changing(folder, model) as opened:
+    with progress(f"changing {folder}"), changing(folder, model) as opened:
         present = {} if pairs is None else opened.table().to_pydict()
         names, known = [*present.get("id", []), *(ids or [])], [*present.get("text", []), *(texts if ids else [])]
         added = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
@@ -188,7 +188,7 @@ def remove(
                 if bad:
                     raise ValueError(f"{rows.name}: {bad[0].at(rows.unit)}. Nothing was removed")
                 named += _ids(rows, block, id_column)
-    with waiting(f"changing {folder}"), changing(folder, model) as opened:
+    with progress(f"changing {folder}"), changing(folder, model) as opened:
         opened.remove(named)
     _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
 
@@ -283,7 +283,7 @@ def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str]
     """Texts and ids of a file."""
     texts: list[str] = []
     ids: list[str] = []
-    with waiting(f"reading {file}"), reading.texts(file) as (rows, column, blocks):
+    with progress(f"reading {file}"), reading.texts(file) as (rows, column, blocks):
         if id_column is not None:
             rows.require(id_column)
         for block in blocks:

@@ -23,7 +23,7 @@ from twicetold.commands._options import (
     with_options,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import require_usable, waiting
+from twicetold.commands._progress import progress, require_usable
 from twicetold.printable import counted, json_text, print, printable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def label(
     kept in the folder OUT.model, for calibrate. Without -o, FILE is a review that dedupe --review wrote, and the
     answers go into it.
     """
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
@@ -125,14 +125,14 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, com
     from twicetold import layout
     from twicetold.files import require_free
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.labels.labelling import draw_file
         from twicetold.use.model import fit
 
     folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        with waiting("learning the words of the texts"):
+        with progress("learning the words of the texts"):
             lexical = compare == LETTERS
             fit(texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)

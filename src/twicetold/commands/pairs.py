@@ -18,7 +18,7 @@ from twicetold.commands._options import (
     tell_left_out,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import load_model, require_usable, waiting
+from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted, json_text, print
 
 
@@ -51,7 +51,7 @@ def pairs(
 
     from twicetold.commands._console import Console
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
         from twicetold.tables.streams import STANDARD
         from twicetold.trained.evidence import of_pairs
@@ -77,11 +77,11 @@ def pairs(
         ):
             task = shown.add_task("", total=None, rate=0.0)
 
-            def progress(count: int) -> None:
+            def advance(count: int) -> None:
                 done = shown.tasks[task].completed + count
                 shown.update(task, completed=done, rate=done / (time.monotonic() - start))
 
-            scored = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
+            scored = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=advance)
     seconds = time.monotonic() - start
     evidence = None if scored.no_verdict else of_pairs(loaded.record, scored.about)
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twicetold.commands._options import About, Json, Model
-from twicetold.commands._waiting import load_model, waiting
+from twicetold.commands._progress import load_model, progress
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def score(
             raise ValueError(f"{side} is empty: expected a text")
     loaded = load_model(model)
     _warn(loaded, left, right, about)
-    with waiting("comparing both texts"):
+    with progress("comparing both texts"):
         answer, explanation = _answer(loaded, left, right, about), None
         if why:
             from twicetold.interpretation.contributions import explain, explanation_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twicetold.commands._options import Index, IndexModel, Json, Reading, with_options
-from twicetold.commands._waiting import waiting
+from twicetold.commands._progress import progress
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def search(
     Columns: similarity, probability that both say the same, group, id, text.
     """
     _check_queries(texts, file)
-    with waiting(f"loading {folder} and its model"):
+    with progress(f"loading {folder} and its model"):
         from twicetold.index.text_index import open_index
 
         opened = open_index(folder, model)

@@ -15,7 +15,7 @@ from twicetold.commands._options import (
     with_options,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import load_model, require_usable, waiting
+from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def topics(
     """
     import sys
 
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to
         from twicetold.commands._dedupe_file import TextFile
         from twicetold.tables.files import write_rows
@@ -68,12 +68,12 @@ def topics(
     if model is not None:
         require_usable(model)
     spelling = file_format(reading.format)
-    with waiting(f"reading {file}"):
+    with progress(f"reading {file}"):
         read = TextFile.read(file, text=reading.text, skip_bad=reading.skip_bad, added=ADDED, **spelling)
     if method == "agglomerative":
         require_few(len(read.texts))
     loaded = None if model is None else load_model(model)
-    with waiting("learning the words of the texts"):
+    with progress("learning the words of the texts"):
         loaded = loaded or fitted_to(read, compare)
     grouped = loaded.topics(read.texts, count=count, method=method, progress=lambda step: print(step, file=sys.stderr))
     with write_rows(out, format=spelling["format"] or read.format, delimiter=read.delimiter) as write:

@@ -77,9 +77,13 @@ def group_scores(predicted: ArrayLike, true: ArrayLike) -> GroupScores:
     )
 
 
-def adjusted_rand(true: Number, false: Number, missed: Number, apart: Number) -> Any:
-    """ARI from numbers of pairs, whole or (G,) arrays of them; undefined where no pair is false or missed."""
-    return 2 * (true * apart - missed * false) / ((true + missed) * (missed + apart) + (true + false) * (false + apart))
+def adjusted_rand(true: Number, false: Number, unlinked: Number, apart: Number) -> Any:
+    """ARI from numbers of pairs, whole or (G,) arrays of them; undefined where no pair is false or not predicted."""
+    return (
+        2
+        * (true * apart - unlinked * false)
+        / ((true + unlinked) * (unlinked + apart) + (true + false) * (false + apart))
+    )
 
 
 def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Interval]:
@@ -102,8 +106,8 @@ def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Inte
 def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Three times (G,): `MEASURES` without each true group, NaN where undefined."""
     of_predicted, of_true, right, every = LeftOut.of(predicted, true, true).pairs()
-    false, missed = of_predicted - right, of_true - right
-    apart = every - right - false - missed
+    false, unlinked = of_predicted - right, of_true - right
+    apart = every - right - false - unlinked
     _, column = np.unique(np.asarray(predicted), return_inverse=True)
     _, row, size = np.unique(np.asarray(true), return_inverse=True, return_counts=True)
     cell, count = np.unique(row * (column.max() + 1) + column, return_counts=True)
@@ -122,11 +126,11 @@ def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats,
     gained = of_group((squares - shared**2) * shared / (whole * rest))  # by the others, when its texts go
     recalled = of_group(shared**2 / size[row])
     with np.errstate(invalid="ignore", divide="ignore"):
-        f1 = 2 * right / (2 * right + false + missed)
+        f1 = 2 * right / (2 * right + false + unlinked)
         precision = (precise.sum() - precise + gained) / texts
         recall = (recalled.sum() - recalled) / texts
         b3 = 2 * precision * recall / (precision + recall)
-        ari = np.where(false + missed == 0, 1.0, adjusted_rand(right, false, missed, apart))
+        ari = np.where(false + unlinked == 0, 1.0, adjusted_rand(right, false, unlinked, apart))
     return f1, b3, np.where(texts > 0, ari, np.nan)
 
 
@@ -182,5 +186,5 @@ def _pairs(shared: ArrayLike, predicted: ArrayLike, true: ArrayLike) -> Confusio
 
 
 def _adjusted_rand(pairs: Confusion) -> float:
-    true, false, missed, apart = pairs.true_positive, pairs.false_positive, pairs.false_negative, pairs.true_negative
-    return 1.0 if false == missed == 0 else float(adjusted_rand(true, false, missed, apart))
+    true, false, unlinked, apart = pairs.true_positive, pairs.false_positive, pairs.false_negative, pairs.true_negative
+    return 1.0 if false == unlinked == 0 else float(adjusted_rand(true, false, unlinked, apart))

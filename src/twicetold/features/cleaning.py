@@ -66,7 +66,7 @@ class Cleaned(Declared, BaseEstimator):
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]
-        """As the featuriser declares it."""
+        """Declared by the featuriser."""
         return self.featuriser.ordered
 
     @property

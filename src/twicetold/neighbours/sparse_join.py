@@ -149,7 +149,7 @@ def by_parts(
 
 
 def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """As `sparse_self_pairs`, by dense bounds or by all products."""
+    """The pairs of `sparse_self_pairs`, by dense bounds or by all products."""
     queries, documents = vectors
     if queries is documents and threshold > 0 and (bounds := _bounds(documents, threshold)) is not None:
 

@@ -73,7 +73,7 @@ class FolderGroups:
     used: dict[str, dict[str, float]]
 
     def to_json(self) -> dict[str, Any]:
-        """As it is printed and written."""
+        """The summary as it is printed and written."""
         return {**vars(self), "summary": self.summary.to_json()}
 
 

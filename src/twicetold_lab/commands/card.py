@@ -7,7 +7,7 @@ import typer
 
 from twicetold.commands._options import Model
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import waiting
+from twicetold.commands._progress import progress
 from twicetold.printable import print
 
 
@@ -30,7 +30,7 @@ def card(
 
     require_model(model)
     require_apart({"card": out}, {"weights": model})
-    with waiting(f"reading {model}"):
+    with progress(f"reading {model}"):
         from twicetold_lab.export.champion import card as model_card
         from twicetold_lab.runs.records import CARDS
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._options import Json
-from twicetold.commands._waiting import waiting
+from twicetold.commands._progress import progress
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def check(
     Each check has a number (docs/guides/checks.md shows them). A check that lacks its file says so. The exit code is 3
     if one of severity error found something, else 0.
     """
-    with waiting("checking"):
+    with progress("checking"):
         from twicetold_lab.runs.checks import ERROR, FOUND, inspect
         from twicetold_lab.runs.checks import check as outcomes
         from twicetold_lab.runs.records import CARDS

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from twicetold.commands._options import Json, Model
-from twicetold.commands._waiting import waiting
+from twicetold.commands._progress import progress
 from twicetold.printable import json_text, print
 
 
@@ -30,7 +30,7 @@ def export(
     from twicetold.trained.locate import require_model
 
     require_model(model)
-    with waiting(f"exporting {model}"):
+    with progress(f"exporting {model}"):
         from twicetold_lab.export.exporting import export_table
         from twicetold_lab.reporting.glossary import describe, size
         from twicetold_lab.runs.records import CARDS

@@ -19,10 +19,10 @@ def models(as_json: Json = False) -> None:
     from rich.table import Table
 
     from twicetold.commands._console import Console
-    from twicetold.commands._waiting import waiting
+    from twicetold.commands._progress import progress
     from twicetold_lab.tracking.registry import registered
 
-    with waiting("asking the registry"):
+    with progress("asking the registry"):
         versions = registered(root=Path.cwd())
     if as_json:
         print(json_text([{"address": each.address, **asdict(each)} for each in versions]))

@@ -32,7 +32,7 @@ def register(
     from rich.table import Table
 
     from twicetold.commands._console import Console
-    from twicetold.commands._waiting import waiting
+    from twicetold.commands._progress import progress
     from twicetold.packages import require_package
     from twicetold.trained.locate import require_model
 
@@ -40,12 +40,12 @@ def register(
         require_model(run)
     if not dry_run:
         require_package("mlflow", "the registry")
-    with waiting("loading libraries"):
+    with progress("loading libraries"):
         from twicetold_lab.export.champion import choose, register_run
 
     talk = Console(stderr=True)
     if data is not None:
-        with waiting(f"comparing the runs of {data}"):
+        with progress(f"comparing the runs of {data}"):
             choice = choose(data, runs)
         run = choice.chosen.folder
         table = Table("run", f"val {choice.chosen.primary}", "lead of the best, 95 %", "texts a second", "")
@@ -60,7 +60,7 @@ def register(
     if dry_run:
         print(json_text({"run": str(run)}, indent=None) if as_json else run)
         return
-    with waiting(f"registering {run}"):
+    with progress(f"registering {run}"):
         made = register_run(run, alias=alias or None, root=Path.cwd())
     if as_json:
         print(json_text({"address": made.address, "aliases": made.aliases, "run": str(run)}, indent=None))

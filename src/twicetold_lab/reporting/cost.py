@@ -121,7 +121,7 @@ def cost_against_quality(board: Leaderboard) -> Figure | None:
     label = describe(board.primary).label
     title = f"{label} on test against microseconds a text"
     figure = cost_figure([*rows], tied=tied, title=title, quality=f"{label}, test")
-    return Figure("Quality against speed", f": {'. '.join([FIGURE, *_told_apart(compared)])}.", figure)
+    return Figure("Quality against speed", f": {'. '.join([FIGURE, *_distinguishable(compared)])}.", figure)
 
 
 def _cells(row: Row, primary: str, took: float | None) -> tuple[TableCell, ...]:
@@ -168,7 +168,7 @@ def _notes(board: Leaderboard) -> list[str]:
     return notes
 
 
-def _told_apart(compared: Sequence[Standing]) -> list[str]:
+def _distinguishable(compared: Sequence[Standing]) -> list[str]:
     """How the models behind the front were told from it; nothing if there are none."""
     unpaired = [each.row.model for each in compared if each.against_first is None]
     if not compared:

@@ -35,7 +35,7 @@ class StudyCell:
 
     @property
     def shown(self) -> TableCell:
-        """As a table has it; a dash if there is no number."""
+        """Cell of a table; a dash if there is no number."""
         if self.value is None:
             return MISSING
         note = "" if self.deviation is None else f"± {number(self.deviation)}"

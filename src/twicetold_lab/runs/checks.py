@@ -17,7 +17,7 @@ from twicetold.neighbours.rules import RULES
 from twicetold.trained.evidence import one_answer
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
-from twicetold_lab.runs.summary import may_have_met
+from twicetold_lab.runs.summary import may_be_contaminated
 from twicetold_lab.scoring.cross_domain import MOST_SHARED
 
 Severity = Literal["error", "warning", "note"]
@@ -244,7 +244,7 @@ def _not_clean(run: RunFolder) -> str | Missing | None:
     if not run.cell.data:
         return Missing("the folder is not called DATA-MODEL-SEED, so its dataset is not known")
     sources = run.summary["pretrained_on"]
-    if not sources or not may_have_met(run.summary.get("seen"), run.cell.data):
+    if not sources or not may_be_contaminated(run.summary.get("seen"), run.cell.data):
         return None
     return (
         f"pretrained on {' and '.join(map(str, sources))}: texts of {run.cell.data}, or like them, may be among these"

@@ -30,7 +30,7 @@ from twicetold_lab.evaluation.operating_points import OperatingPoint, points_fro
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
-from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
+from twicetold_lab.runs.summary import POINTS, UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
 
 
@@ -279,7 +279,7 @@ class RunFolder:
 
     def is_clean_of(self, data: str) -> bool:
         """True if its weights, as far as is known, had never met texts of a dataset before it was trained."""
-        return not self.pretrained_on or not may_have_met(self.seen, data)
+        return not self.pretrained_on or not may_be_contaminated(self.seen, data)
 
     @property
     def is_baseline(self) -> bool:

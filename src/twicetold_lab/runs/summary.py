@@ -19,7 +19,7 @@ DRAWN_FROM = {"stsb": ("nli",)}
 """Dataset -> sources that texts of it were drawn from. STS-B has sentences of SNLI (Cer et al., SemEval 2017)."""
 
 
-def may_have_met(seen: Sequence[str] | None, data: str) -> bool:
+def may_be_contaminated(seen: Sequence[str] | None, data: str) -> bool:
     """True if texts of a dataset may be among what was seen.
 
     Args:

@@ -144,12 +144,14 @@ def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
 
 
 def _decided(
-    said: NDArray[np.bool_], truth: NDArray[np.bool_], units: NDArray[np.int64], evaluator: Standard
+    predicted: NDArray[np.bool_], truth: NDArray[np.bool_], units: NDArray[np.int64], evaluator: Standard
 ) -> CrossDomain:
     """Accuracy and F1 of decisions about pairs."""
-    confusion = Confusion.of(said, truth)
-    drawn = pair_intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
+    confusion = Confusion.of(predicted, truth)
+    drawn = pair_intervals.confusion_intervals(
+        predicted, truth, units, resamples=evaluator.resamples, seed=evaluator.seed
+    )
     return CrossDomain(
         {"accuracy": confusion.accuracy, "f1": confusion.f1},
-        {"accuracy": pair_intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
+        {"accuracy": pair_intervals.share_interval(predicted == truth, units), "f1": drawn["f1"]},
     )

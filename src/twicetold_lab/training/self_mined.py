@@ -125,7 +125,7 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Which texts say the same as their anchors, elementwise."""
+        """Mask of the texts that say the same as their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
         listed = self.same[place] == keys

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from twicetold import commands
-from twicetold.commands import _waiting
+from twicetold.commands import _progress
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/guides/using-a-model.md").read_text()
@@ -118,8 +118,8 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(("stream", "said"), [(Terminal(), "loading a model ...\n"), (io.StringIO(), "")])
 def test_who_waits_at_a_terminal_is_told_what_goes_on(stream, said, monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(_waiting, "SOON", 0.01)
-    with _waiting.waiting("loading a model"):
+    monkeypatch.setattr(_progress, "SOON", 0.01)
+    with _progress.progress("loading a model"):
         time.sleep(0.5)
     assert stream.getvalue() == said
 

@@ -98,17 +98,17 @@ def _turns(threads: int, history: int, rng: np.random.Generator) -> Iterator[_Tu
     for thread in range(threads):
         event = EVENTS[rng.integers(len(EVENTS))]
         meaning = fill(event, LEXICON, rng)
-        said: list[str] = []
+        utterances: list[str] = []
         for place in range(4 + int(rng.integers(5))):
-            text = _said(event, meaning, place, rng)
-            before, is_new = " ".join(said[-history:]), text not in said
-            said.append(text)
+            text = _utterance(event, meaning, place, rng)
+            before, is_new = " ".join(utterances[-history:]), text not in utterances
+            utterances.append(text)
             free = all(owner.setdefault(of.casefold(), thread) == thread for of in (text, before))
             if place and is_new and free and text != before:
                 yield _Turn(thread, text, before)
 
 
-def _said(event: Scheme, meaning: Meaning, place: int, rng: np.random.Generator) -> str:
+def _utterance(event: Scheme, meaning: Meaning, place: int, rng: np.random.Generator) -> str:
     """A turn by its place in the thread."""
     if place and rng.random() < TALK:
         rule, beginning = SMALL_TALK[rng.integers(len(SMALL_TALK))], ""

@@ -287,7 +287,7 @@ def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     assert "From no known threshold on would nine of ten files" in text
 
 
-def test_a_card_doubts_test_texts_only_where_pretraining_may_have_met_them(finished):
+def test_a_card_doubts_test_texts_only_where_pretraining_may_be_contaminated_them(finished):
     run = RunFolder.with_model(finished())
     recipe = run.recipe
     for seen, data, expected in (

@@ -1,6 +1,6 @@
 import pytest
 
-from twicetold_lab.runs.summary import may_have_met
+from twicetold_lab.runs.summary import may_be_contaminated
 
 
 @pytest.mark.parametrize(
@@ -13,5 +13,5 @@ from twicetold_lab.runs.summary import may_have_met
         (None, "uci_news", True),
     ],
 )
-def test_a_model_may_have_met_a_dataset_that_was_drawn_from_what_it_has_seen(seen, data, met):
-    assert may_have_met(seen, data) is met
+def test_a_model_may_be_contaminated_a_dataset_that_was_drawn_from_what_it_has_seen(seen, data, met):
+    assert may_be_contaminated(seen, data) is met

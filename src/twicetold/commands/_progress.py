@@ -21,7 +21,7 @@ SOON = 1.0
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
+def progress(what: str) -> Iterator[None]:
     """Say on stderr what goes on, if the block takes longer than `SOON` and stderr is a terminal.
 
     Args:
@@ -65,7 +65,7 @@ def require_usable(model: str) -> None:
 def load_model(model: str) -> "Model":
     """`twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
     require_usable(model)
-    with waiting(f"loading {model}"):
+    with progress(f"loading {model}"):
         from twicetold.use.model import load
 
         return load(model)
