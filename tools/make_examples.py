@@ -11,6 +11,8 @@ import checkout  # noqa: F401 (for its effects)
 
 import argparse
 import csv
+import re
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -18,13 +20,13 @@ import numpy as np
 from twicetold.files import write_file, write_text
 from twicetold.labels.labelling import labelling
 from twicetold.use.model import fit
-from twicetold_lab.augmentation.alterations import Alterations
 from twicetold_lab.data.sources.toy_grammar import fill, tell
 from twicetold_lab.data.sources.toy_questions import INTENTS, LEXICON
 
 SEED = 0
 AGAIN = 120  # questions of the file that are asked again
-SPELT = Alterations(drop=0.04, swap=0.08, typo=0.15, synonym=0.0, vectors=None, nearest=1, least_cosine=0.0)
+TYPO, SWAP, DROP = 0.15, 0.08, 0.04  # chance of a word to be misspelt, to change places with its neighbour, to be lost
+MISSPELT = re.compile(r"\D{4,}$")  # what may have a typo
 FORMS = (str, str.lower, str.upper, lambda text: text.rstrip("?"), lambda text: f"{text.rstrip('?')} ???")
 
 
@@ -74,10 +76,45 @@ def asked(times: int, rng: np.random.Generator) -> list[str]:
 
 def again(texts: list[str], rng: np.random.Generator) -> list[str]:
     """The same questions as somebody else types them: misspelt, in another order, in other case."""
-    spelt = SPELT.copies(texts, 1, seed=int(rng.integers(2**32)))
+    spelt = altered(texts, np.random.default_rng([int(rng.integers(2**32)), 0]))
     return [
         FORMS[form](text) for form, text in zip(rng.integers(len(FORMS), size=len(spelt)).tolist(), spelt, strict=True)
     ]
+
+
+def altered(texts: list[str], rng: np.random.Generator) -> list[str]:
+    """The texts with some words misspelt, exchanged with a neighbour or left out; at least one word of each stays."""
+    words = [text.split() for text in texts]
+    ends = np.cumsum([0, *map(len, words)])
+    _, typo, swap, drop = rng.random((4, ends[-1]))  # the first row is unused: examples/ is made with these draws
+    flat = [word for text in words for word in text]
+    wrong = [place for place in np.flatnonzero(typo < TYPO).tolist() if MISSPELT.match(flat[place])]
+    for place, word in zip(wrong, misspelt([flat[place] for place in wrong], rng), strict=True):
+        flat[place] = word
+    odd, one = rng.integers(2, size=len(texts)).tolist(), rng.random(len(texts))
+    made = []
+    for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        for first in range(begin + odd[number], end - 1, 2):
+            if swap[first] < SWAP:
+                flat[first], flat[first + 1] = flat[first + 1], flat[first]
+        kept = [flat[place] for place in range(begin, end) if drop[place] >= DROP]
+        made.append(" ".join(kept or [flat[begin + int(one[number] * (end - begin))]]))
+    return made
+
+
+def misspelt(words: list[str], rng: np.random.Generator) -> list[str]:
+    """Words of four letters or more with two inner letters exchanged, one left out, or one put in."""
+    kind = rng.integers(3, size=len(words))
+    shift = rng.random(len(words)) * ([len(word) for word in words] + kind - 3)
+    new = iter(rng.choice(list(ascii_lowercase), int((kind == 2).sum())).tolist())
+    made = []
+    for word, how, place in zip(words, kind.tolist(), (1 + shift.astype(int)).tolist(), strict=True):
+        before, letter, after = word[:place], word[place], word[place + 1 :]
+        if how == 0:
+            made.append(before + after[0] + letter + after[1:])
+        else:
+            made.append(before + after if how == 1 else before + next(new) + letter + after)
+    return made
 
 
 if __name__ == "__main__":

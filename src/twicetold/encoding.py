@@ -153,8 +153,6 @@ class EncodedBatch:
     """(H · B,) the same of each mined negative; one of another row may be of the anchor's own cluster."""
     score: Float[Tensor, " B"] | None = None
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""
-    copy: Encoding | None = None
-    """An altered copy of each anchor, for consistency objectives."""
 
 
 def unit_vectors(vectors: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hydra.utils import instantiate
 
-from twicetold.trained.provenance import alters_texts
 from twicetold_lab.training.fit import descend
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Schedule
@@ -30,7 +29,6 @@ def parts_of():
             schedule=Schedule(**cfg.trainer),
             selection=built(cfg.evaluator).selection,
             descend=None if cfg.objective._target_ is None else descend,
-            augmentation=built(cfg.augmentation, weight=cfg.consistency.weight) if alters_texts(cfg) else None,
             negatives=built(cfg.negatives),
         )
 

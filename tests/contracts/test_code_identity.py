@@ -131,7 +131,6 @@ REACH = {
     "twicetold_lab/data/transfer": (0, 0),  # fetching: what it fetches is an output that trainings depend on
     "twicetold_lab/data/archives": (0, 0),
     "twicetold_lab/data/download": (0, 0),
-    "twicetold_lab/augmentation/augment": (0, 0),  # no cell alters texts
     "twicetold/interpretation/contributions": (0, 0),
     "twicetold_lab/reporting/html": (0, 0),
     "twicetold_lab/tracking/run": (0, 0),

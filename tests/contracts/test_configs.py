@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
 SHARED = ("features", "examples", "objective", "optimizer", "trainer")
-GROUPS = {"data", "model", "tuned", "published", *SHARED, "mining", "negatives", "augmentation", "consistency"}
+GROUPS = {"data", "model", "tuned", "published", *SHARED, "mining", "negatives"}
 GROUPS |= {"pretrained", "profile", "sweep", "experiment"}
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
@@ -127,7 +127,7 @@ def test_the_siamese_lstm_is_evaluated_at_its_published_threshold_as_well(compos
 
 def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
     taken = {  # what they take from elsewhere
-        "examples": r"\$\{(data\.label|implied|seed|teacher|data\.name|paths\.\w+)\}",
+        "examples": r"\$\{(data\.label|seed|teacher|data\.name|paths\.\w+)\}",
         "negatives": r"\$\{oc\.select:examples\.group,null\}",
     }
     for group in GROUPS:

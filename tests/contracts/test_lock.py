@@ -16,9 +16,8 @@ from twicetold_lab.grid.lock import rendered as rendered_now
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 CELL = {
-    **dict.fromkeys(("name", "features", "encoder", "examples", "objective", "optimizer", "augmentation"), "a"),
+    **dict.fromkeys(("name", "features", "encoder", "examples", "objective", "optimizer"), "a"),
     "trainer": {"lr": 1e-5},
-    "consistency": {"weight": 0.0},
     "negatives": {"_target_": None},
     "seed": 0,
     "tuned_how": "by hand",
@@ -86,7 +85,7 @@ def rendered(tmp_path):
 
 
 def locked(**changed):
-    keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency".split()}
+    keys = {"train": "name features encoder examples objective optimizer trainer".split()}
     keys["train"] += ["negatives", "seed"]
     keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
     keys |= {"evaluate": ["evaluator", "tuned_how", "code.evaluate"], "measure": ["code.measure"]}

@@ -84,21 +84,7 @@ def seen_of(model: Path) -> list[str] | None:
 
 def pretrained_files(config: Mapping[str, Any]) -> list[str]:
     """Pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
-    of_features = (found for name in ("vectors", "model") for found in named(name, config["features"]))
-    return [*of_features, *synonyms_from(config)]
-
-
-def synonyms_from(config: Mapping[str, Any]) -> list[str]:
-    """The file of vectors from which a training takes synonyms, if it does."""
-    if not alters_texts(config):
-        return []
-    augmentation = config["augmentation"]
-    return [augmentation["vectors"]] if augmentation.get("synonym") and augmentation.get("vectors") else []
-
-
-def alters_texts(config: Mapping[str, Any]) -> bool:
-    """Whether a training makes altered copies of texts, for augmentation or consistency."""
-    return bool(config["augmentation"].get("share", 1) or config["consistency"]["weight"])
+    return [found for name in ("vectors", "model") for found in named(name, config["features"])]
 
 
 def _mined(config: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -45,32 +45,10 @@ class ExampleIndex:
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
     extra_texts: Sequence[str] | None = None
-    """Texts that are not in the corpus (sentences, altered copies); they are numbered after those of the corpus."""
-    extra_sources: NDArray[np.int64] | None = None
-    """For each extra text the corpus text whose other fields it has; -1, or None for all: its fields are empty."""
-    copy: NDArray[np.int64] | None = None
-    """(X,) an altered copy of each anchor."""
-    variants: int = 1
-    """Number of variants of all examples, one set after the other, each of other texts. An epoch takes each example
-    once, in one of its variants; X counts all variants."""
+    """Texts that are not in the corpus (sentences); they are numbered after those of the corpus."""
 
     def __len__(self) -> int:
-        """Examples of an epoch."""
-        return len(self.anchor) // self.variants
-
-    def in_variants(self, count: int) -> "ExampleIndex":
-        """The same examples repeated `count` times, as variants that do not differ yet.
-
-        Raises:
-            ValueError: if they are in variants already.
-        """
-        if self.variants != 1:
-            raise ValueError(f"expected examples that are there once, got {self.variants} variants of each")
-        columns = {name: values for name, values in vars(self).items() if isinstance(values, np.ndarray)}
-        repeated = {
-            name: np.concatenate([values] * count) for name, values in columns.items() if name != "extra_sources"
-        }
-        return replace(self, variants=count, **cast("dict[str, Any]", repeated))
+        return len(self.anchor)
 
 
 @dataclass(frozen=True)
@@ -85,7 +63,6 @@ class Batch:
     group: Tensor | None = None
     positive_group: Tensor | None = None
     negative_group: Tensor | None = None
-    copy: SparseRows | None = None
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -119,7 +96,7 @@ class GatheredExamples(Dataset[Batch]):
         """The batch of the given examples."""
         sides = {
             side: self.rows.gather(texts[chosen].T.ravel())
-            for side in ("anchor", "positive", "negative", "copy")
+            for side in ("anchor", "positive", "negative")
             if (texts := getattr(self.examples, side)) is not None
         }
         tensors = {
@@ -184,19 +161,14 @@ class EpochBatches:
         examples = self.examples
         if examples.block is not None:
             rank = random.permutation(examples.block.max() + 1)
-            return self._variants(np.argsort(rank[examples.block[: len(examples)]], kind="stable"), random)
+            return np.argsort(rank[examples.block], kind="stable")
         order = random.permutation(len(examples))
         if examples.group is not None:
             order = order[np.argsort(_spread(examples.group[order], random), kind="stable")]
-        order = self._variants(order, random)
         if self.lengths is not None:
             window = np.arange(len(order)) // (WINDOW * self.batch_size)
             order = order[np.lexsort((self.lengths[order], window))]
         return order
-
-    def _variants(self, order: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        variants = self.examples.variants
-        return order if variants == 1 else order + len(order) * random.integers(variants, size=len(order))
 
 
 @dataclass(frozen=True)
@@ -220,7 +192,7 @@ class Again:
 
 def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
     """(X,) entries of the longest text of each example."""
-    sides = (examples.anchor, examples.positive, examples.negative, examples.copy)
+    sides = (examples.anchor, examples.positive, examples.negative)
     entries = np.diff(rows.indptr)
     longest: NDArray[np.int64] = np.max(
         [entries[side].reshape(len(side), -1).max(axis=1) for side in sides if side is not None], axis=0

@@ -1,26 +1,13 @@
-"""Examples from labels and from the mining stage: labelled texts, labelled pairs and mined triplets.
-
-Further pairs are implied by labelled ones, by transitivity: if a and b are duplicates, and b and c, then so are a and
-c; and if a is not a duplicate of x, neither is b. So the
-label of a pair holds for every pair of a text of the one duplicate cluster and a text of the other. The clusters are of
-train's own labels (`data.clusters`), so nothing of validation or test is in them.
-
-Shape letters: P labelled pairs, M texts, I implied pairs.
-"""
+"""Examples from labels and from the mining stage: labelled texts, labelled pairs and mined triplets."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from twicetold_lab.data.corpus import UNKNOWN, Corpus, pair_keys
+from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.examples.batches import ExampleIndex, blocks
 from twicetold_lab.mining.triplets import Triplets
-
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
-"""Left texts, right texts, and whether they say the same."""
-SEED = 0  # the draw belongs to the data: it is the same for every run
 
 
 @dataclass(frozen=True)
@@ -118,13 +105,11 @@ class LabelledPairs:
         strategy: which file of the mining stage, for documents.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
-        implied: maximum number of implied pairs to add for each labelled pair (`implied_pairs`).
     """
 
     strategy: str
     group: str
     duplicates_only: bool = False
-    implied: int = 0
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per pair.
@@ -143,9 +128,6 @@ class LabelledPairs:
             left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
         kept = same | (not self.duplicates_only)
         left, right, same = left[kept], right[kept], same[kept]
-        if self.implied and corpus.kind != "documents":
-            implied = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
-            left, right, same = map(np.concatenate, zip((left, right, same), implied, strict=True))
         return ExampleIndex(
             anchor=left,
             positive=right,
@@ -170,37 +152,3 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
     if not len(mined_triplets):
         raise ValueError(f"this training needs triplets, and mining found none: {mined_triplets.card['reason']}")
     return mined_triplets
-
-
-def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], code: NDArray[np.int64]) -> Pairs:
-    """Draw implied pairs: for each labelled pair, `copies` times, a random text of either cluster.
-
-    A pair that is labelled itself, or of two equal texts, or drawn twice, or whose labels contradict each other, is
-    left out, so there are fewer than `copies` · P.
-
-    Args:
-        labelled: P pairs.
-        copies: draws for each of them.
-        cluster: (N,) of every text of the corpus; a text of unknown cluster is drawn itself.
-        code: (N,) the same for equal texts.
-    """
-    left, right = (np.tile(side, copies) for side in labelled[:2])
-    same = np.tile(labelled[2], copies)
-    rng = np.random.default_rng(SEED)
-    texts = np.unique(np.concatenate(labelled[:2]))
-    order = texts[np.argsort(cluster[texts], kind="stable")]  # (M,), cluster after cluster
-    clusters = cluster[order]
-
-    def another(text: NDArray[np.int64]) -> NDArray[np.int64]:
-        begin, end = (np.searchsorted(clusters, cluster[text], side=side) for side in ("left", "right"))
-        drawn: NDArray[np.int64] = order[begin + (rng.random(len(text)) * (end - begin)).astype(np.int64)]
-        return np.where(cluster[text] == UNKNOWN, text, drawn)
-
-    left, right = another(left), another(right)
-    one_cluster = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
-    kept = (code[left] != code[right]) & (one_cluster == same)
-    left, right, same = left[kept], right[kept], same[kept]
-    keys, first = np.unique(pair_keys(code[left], code[right]), return_index=True)
-    given = pair_keys(code[labelled[0]], code[labelled[1]])
-    fresh = np.sort(first[~np.isin(keys, given)])
-    return left[fresh], right[fresh], same[fresh]

@@ -75,14 +75,12 @@ class PseudoLabels:
         strategy: which file of the mining stage gives pairs of documents, as in `LabelledPairs`.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
-        implied: pairs that follow from those that people labelled, as `LabelledPairs` adds them.
     """
 
     mined: str
     strategy: str
     group: str
     duplicates_only: bool = False
-    implied: int = 0
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per pair, those that people labelled first.
@@ -91,7 +89,7 @@ class PseudoLabels:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied).index(corpus, triplets)
+        labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only).index(corpus, triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
         pseudo = mined_with_model(PseudoPairs, corpus, self.mined, PSEUDO_LABELS)

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from twicetold.trained.provenance import alters_texts
-
 Config = dict[str, Any]
 HOME = Path(__file__).resolve().parents[3]  # the checkout that this file lies in, whatever the current folder
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
@@ -71,9 +69,8 @@ def code_identity(script: str, config: Any) -> str:
 
 def learnt_from(config: Config) -> Config:
     """The part of a training's config whose code affects the trained model."""
-    unused = NOT_LEARNT_FROM if alters_texts(config) else (*NOT_LEARNT_FROM, "augmentation")
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
-    return {key: value for key, value in config.items() if key not in unused} | descent
+    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

@@ -1,7 +1,7 @@
 """The parts of a training, and the parameters of its run in MLflow, from a composed configuration."""
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -11,7 +11,6 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from twicetold.trained.provenance import alters_texts
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.grid.code_identity import DESCENT
 from twicetold_lab.grid.settings import CONF, check_names, check_settings, is_trained
@@ -21,18 +20,7 @@ from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Fitted, Runtime, Schedule
 
-
-class Consistency(TypedDict):
-    """Settings of consistency, which is a loss beside the objective."""
-
-    weight: float
-
-
-READ_BY = {
-    "runtime": (Runtime,),
-    "tracking": (Settings,),
-    "consistency": (Consistency,),
-}
+READ_BY = {"runtime": (Runtime,), "tracking": (Settings,)}
 """Classes that read the settings of parts without a `_target_`; `Schedule` checks those of `trainer` itself."""
 
 
@@ -56,7 +44,6 @@ def parts_of(cfg: DictConfig) -> Parts:
         schedule=schedule_of(cfg),
         selection=selection_of(cfg),
         descend=_descend if is_trained(cfg) else None,
-        augmentation=built("augmentation", weight=cfg.consistency.weight) if alters_texts(cfg) else None,
         negatives=built("negatives"),
     )
 

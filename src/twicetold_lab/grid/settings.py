@@ -32,10 +32,7 @@ OF_TRAINING = (
     "objective",
     "optimizer",
     "trainer",
-    "augmentation",
-    "consistency",
     "negatives",
-    "implied",
     "teacher",
 )
 """Parts of a configuration that only a training reads."""

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold.features.vectors import require
 from twicetold.files import TEMPORARY, make_once, one_at_a_time
 from twicetold.pretrained import fetch
-from twicetold.trained.provenance import named, pretrained_files, synonyms_from
+from twicetold.trained.provenance import named, pretrained_files
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.freshness import corpus_is_current, is_made_with, triplets_are_current
 from twicetold_lab.grid.settings import choices, without_hydra
@@ -73,7 +73,7 @@ def prepare_pretrained(cfg: DictConfig, overrides: Iterable[str] = ()) -> None:
             make_once(folder, partial(_run, "download_pretrained", f"pretrained={below[0]}", *folders))
     for model in named("model", config["features"]):
         fetch(model)
-    for vectors in (*named("vectors", config["features"]), *synonyms_from(config)):
+    for vectors in named("vectors", config["features"]):
         require(Path(vectors))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.fingerprint import fingerprint, folder_digest
-from twicetold.trained.provenance import named, synonyms_from
+from twicetold.trained.provenance import named
 from twicetold_lab.runs.environment import versions
 
 ENSEMBLE_KEYS = (
@@ -27,8 +27,6 @@ LEARNING_KEYS = (
     "objective",
     "optimizer",
     "trainer",
-    "augmentation",
-    "consistency",
     "negatives",
     "seed",
     "evaluator.primary",  # what early stopping watches
@@ -54,8 +52,8 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path, *, code: str) -> "Identity":
         """From a resolved config, the folders of the corpus and its triplets, and the hash of the training's code.
 
-        Other files that training reads count as data: pretrained vectors of features and augmentation, the folder of a
-        pretrained model, and files mined with a trained model (`examples.mined`).
+        Other files that training reads count as data: pretrained vectors of features, the folder of a pretrained
+        model, and files mined with a trained model (`examples.mined`).
         """
         learning = learning_of(config)
         examples = config["examples"] or {}
@@ -69,10 +67,7 @@ class Identity:
             digest += _digest(Path(vectors))
         for model in named("model", config["features"]):
             digest += folder_digest(Path(model)) if Path(model).is_dir() else ""  # or else it is a name at a hub
-        read = digest  # synonyms do not concern the features
-        for vectors in synonyms_from(config):
-            read += _digest(Path(vectors))
-        return cls._named(config, learning, digest, fingerprint({**learning, "code": code}, read))
+        return cls._named(config, learning, digest, fingerprint({**learning, "code": code}, digest))
 
     @classmethod
     def of_ensemble(

@@ -53,31 +53,11 @@ def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -
     return _with_fields(featuriser, texts, columns)
 
 
-def with_extra_texts(
-    featuriser: Featuriser,
-    rows: CsrRows,
-    texts: Sequence[str] | None,
-    fields: Mapping[str, Sequence[str]] | None = None,
-) -> CsrRows:
-    """The rows of a corpus followed by those of extra texts, whose missing fields are empty."""
+def with_extra_texts(featuriser: Featuriser, rows: CsrRows, texts: Sequence[str] | None) -> CsrRows:
+    """The rows of a corpus followed by those of extra texts, whose fields are empty."""
     if texts is None:
         return rows
-    return rows.followed_by(featuriser.transform(_with_fields(featuriser, texts, fields or {})))
-
-
-def fields_like(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64] | None) -> dict[str, list[str]]:
-    """The fields besides the text that the featuriser reads, of some texts of the corpus.
-
-    Args:
-        featuriser: that reads them.
-        corpus: that has them.
-        rows: text numbers; -1 for empty fields. None: no fields.
-    """
-    if rows is None:
-        return {}
-    chosen = pa.array(rows, mask=rows < 0)
-    names = [name for name in featuriser.fields or () if name in corpus.fields]
-    return {name: corpus.fields[name].take(chosen).fill_null("").to_pylist() for name in names}
+    return rows.followed_by(featuriser.transform(_with_fields(featuriser, texts, {})))
 
 
 def _with_fields(featuriser: Featuriser, texts: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Texts:

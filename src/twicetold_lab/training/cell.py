@@ -28,7 +28,7 @@ from twicetold.trained.reading import SAMPLE, EncodedTexts, score_pairs
 from twicetold.trained.saving import write_trained
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
-from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
+from twicetold_lab.scoring.cache import feature_rows, inputs_of, with_extra_texts
 from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 from twicetold_lab.training.parts import Parts, Places
 from twicetold_lab.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
@@ -115,7 +115,7 @@ def train_cell(
     featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, corpus, corpus.members["train"]))
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
     if examples is not None:
-        rows, examples = _with_extra_texts(rows, examples, featuriser, corpus, parts, seed=seed)
+        rows = with_extra_texts(featuriser, rows, examples.extra_texts)
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
     _check_sizes(encoder)
@@ -178,16 +178,6 @@ def _check_learns(encoder: Encoder) -> None:
         )
 
 
-def _with_extra_texts(
-    rows: CsrRows, examples: ExampleIndex, featuriser: Featuriser, corpus: Corpus, parts: Parts, *, seed: int
-) -> tuple[CsrRows, ExampleIndex]:
-    """The rows of the corpus and of the examples' extra texts, and the examples, augmented if the recipe says so."""
-    if parts.augmentation is not None:
-        examples = parts.augmentation.examples(examples, corpus, seed=seed)
-    fields = fields_like(featuriser, corpus, examples.extra_sources)
-    return with_extra_texts(featuriser, rows, examples.extra_texts, fields), examples
-
-
 def _fit(
     encoder: Encoder,
     data: TrainingData,
@@ -225,7 +215,7 @@ def _fit(
     assert parts.descend is not None
     return parts.descend(
         encoder,
-        objective if parts.augmentation is None else parts.augmentation.objective(objective, encoder),
+        objective,
         loader,
         optimizer=optimizer,
         validate=validate,

@@ -140,8 +140,8 @@ class Learner(pl.LightningModule):
         Raises:
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
         """
-        sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
-        anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
+        sides = (batch.anchor, batch.positive, batch.negative)
+        anchor, positive, negative = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
         if not self.objective.needs_score:
             self._check_vectors(anchor)
@@ -157,7 +157,6 @@ class Learner(pl.LightningModule):
             positive_group=batch.positive_group,
             negative_group=batch.negative_group,
             score=score,
-            copy=copy,
         )
 
     def _check_vectors(self, encoding: Encoding) -> None:

@@ -13,7 +13,7 @@ from twicetold.models.protocol import Encoder, Searchable
 from twicetold.neighbours.nearest import Matrix
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
-from twicetold_lab.examples.batches import ExampleIndex, Examples, GatheredExamples
+from twicetold_lab.examples.batches import Examples, GatheredExamples
 from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.training.schedule import Fitted, MakeOptimizer, Schedule
 from twicetold_lab.training.solvers.protocol import Solver
@@ -27,18 +27,6 @@ OF_GRADIENTS = (
     "lr_scheduler",
 )
 """Settings of the schedule that only gradient descent uses."""
-
-
-class Augmentation(Protocol):
-    """Training on further texts that are made of those of the examples."""
-
-    def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
-        """The examples with the texts that are made, which depend on the run's seed."""
-        ...
-
-    def objective(self, own: Objective, encoder: Encoder) -> Objective:
-        """The objective with what is asked of those texts, which the encoder must be able to do."""
-        ...
 
 
 VectorsOf = Callable[[NDArray[np.int64]], tuple[Matrix, Matrix]]
@@ -63,8 +51,8 @@ class Parts:
     """The parts chosen by a recipe.
 
     Raises:
-        ValueError: if only one of examples and objective is there, or there is augmentation, negatives or a schedule of
-            gradient descent without gradient descent, or negatives that the objective does not read.
+        ValueError: if only one of examples and objective is there, or there are negatives or a schedule of gradient
+            descent without gradient descent, or negatives that the objective does not read.
     """
 
     featuriser: Featuriser
@@ -78,8 +66,6 @@ class Parts:
     selection: Selection
     descend: Callable[..., Fitted] | None = None
     """`fit.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
-    augmentation: Augmentation | None = None
-    """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
     negatives: Negatives | None = None
     """None: those of the batch and of the examples."""
 
@@ -98,18 +84,6 @@ class Parts:
                 named, solver = " and ".join(f"trainer.{name}" for name in idle), type(self.make_optimizer).__name__
                 raise ValueError(f"{named}: the solver {solver} does not use it: set it to null")
         self._check_negatives()
-        if self.augmentation is None:
-            return
-        if self.objective is None or self.examples is None:
-            raise ValueError(
-                "augmentation and consistency need a training, and nothing is trained here (objective=none): choose an "
-                "objective and examples, or set augmentation.share=0 and consistency.weight=0"
-            )
-        if isinstance(self.make_optimizer, Solver):
-            raise ValueError(
-                "augmentation and consistency need gradient descent, which the solver "
-                f"{type(self.make_optimizer).__name__} does not do: set augmentation.share=0 and consistency.weight=0"
-            )
 
     def check_negatives_of(self, encoder: Encoder) -> None:
         """Check that an encoder can mine negatives, if there are any to mine.

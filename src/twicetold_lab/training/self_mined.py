@@ -87,7 +87,7 @@ class Pool:
     same: Numbers
     """Sorted keys code · N + number of the distinct texts that say the same as the texts of each code."""
     anchor: Numbers
-    """(X,) the text of the corpus that the anchor of an example is, or is an altered copy of."""
+    """(X,) number of each example's anchor."""
 
     @classmethod
     def of(cls, examples: ExampleIndex, corpus: Corpus, *, group: str | None) -> "Pool":
@@ -101,7 +101,12 @@ class Pool:
                 "negatives=self_mined needs examples with an anchor and a positive, and these are single texts: choose "
                 "examples=duplicates, or for documents examples=group_pairs; or set negatives=none"
             )
-        anchor, positive = (_in_corpus(side, examples, corpus) for side in (examples.anchor, examples.positive))
+        anchor, positive = examples.anchor, examples.positive
+        if max(anchor.max(initial=0), positive.max(initial=0)) >= len(corpus):
+            raise ValueError(
+                "negatives=self_mined finds texts of the corpus, and these examples are of parts of texts: set "
+                "negatives=none, or choose other examples"
+            )
         texts = corpus.members["train"]
         if group is None:
             codes = np.full(len(corpus), UNKNOWN)
@@ -219,18 +224,3 @@ class Renewal:
         missing, _ = np.nonzero(negatives == NOBODY)
         negatives[negatives == NOBODY] = self.pool.random(self.pool.anchor[missing], rng)
         return negatives
-
-
-def _in_corpus(side: Numbers, examples: ExampleIndex, corpus: Corpus) -> Numbers:
-    """(X,) the texts of the corpus that the texts of examples are, or are altered copies of."""
-    extra = np.empty(0, np.int64) if examples.extra_sources is None else examples.extra_sources
-    beyond = side >= len(corpus)
-    sources = side.copy()
-    if beyond.any():
-        sources[beyond] = extra[side[beyond] - len(corpus)] if len(extra) else UNKNOWN
-    if (sources == UNKNOWN).any():
-        raise ValueError(
-            "negatives=self_mined finds texts of the corpus, and these examples are of parts of texts: set "
-            "negatives=none, or choose other examples"
-        )
-    return sources

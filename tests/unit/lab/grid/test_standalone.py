@@ -10,7 +10,6 @@ from twicetold_lab.grid.settings import CONF
 from twicetold_lab.grid.standalone import prepare_pretrained, reads_triplets
 
 GLOVE = "glove/glove.6B.50d.txt"
-OFF = {"augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None}, "consistency": {"weight": 0.0}}
 
 
 @pytest.fixture
@@ -25,9 +24,9 @@ def mirror(tmp_path, monkeypatch):
     return file
 
 
-def prepare(vectors, *overrides, **parts):
-    config = {"paths": {"pretrained": "data/pretrained"}, "features": {"vectors": vectors}, **OFF, **parts}
-    prepare_pretrained(OmegaConf.create(config), overrides)
+def prepare(vectors):
+    config = {"paths": {"pretrained": "data/pretrained"}, "features": {"vectors": vectors}}
+    prepare_pretrained(OmegaConf.create(config), [])
 
 
 def test_several_processes_fetch_a_published_file_once_and_none_when_it_is_there(mirror, tmp_path, capfd):
@@ -39,14 +38,6 @@ def test_several_processes_fetch_a_published_file_once_and_none_when_it_is_there
     before = there.stat()
     prepare(f"data/pretrained/{GLOVE}")
     assert there.stat() == before
-
-
-def test_synonyms_are_fetched_where_a_training_makes_some(mirror, tmp_path):
-    settings = {"share": 0.5, "synonym": 0.1, "vectors": f"data/pretrained/{GLOVE}"}
-    prepare(None, augmentation={**settings, "share": 0.0})
-    assert not (tmp_path / "here" / "data").exists()
-    prepare(None, augmentation=settings)
-    assert (tmp_path / "here" / "data" / "pretrained" / GLOVE).is_file()
 
 
 def test_a_file_of_ones_own_that_is_missing_is_an_error_that_names_the_command(mirror):

@@ -13,8 +13,6 @@ CONFIG = {
     "objective": {"_target_": None},
     "optimizer": {},
     "trainer": {},
-    "augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None},
-    "consistency": {"weight": 0.0},
     "negatives": {"_target_": None},
     "seed": 0,
     "evaluator": {"primary": "auroc", "bins": 8, "classes": []},
@@ -65,25 +63,6 @@ def test_what_a_trained_model_mined_is_part_of_the_data(of, tmp_path):
     assert of(config) == before
     (tmp_path / "self_training" / "pseudo_labels.parquet").write_text("others")
     assert of(config).fingerprint != before.fingerprint
-
-
-@pytest.mark.parametrize(
-    "used", [{"augmentation": {"share": 0.5}}, {"augmentation": {}, "consistency": {"weight": 1.0}}]
-)
-def test_other_vectors_for_synonyms_are_another_training_with_the_same_features(of, tmp_path, used):
-    (tmp_path / "glove" / "near.txt").write_text("the 1 2\n")
-    config = {**CONFIG, **{block: {**CONFIG[block], **settings} for block, settings in used.items()}}
-    config["augmentation"] |= {"synonym": 0.1, "vectors": "glove/near.txt"}
-    before = of(config)
-    (tmp_path / "glove" / "near.txt").write_text("the 1 3\n")
-    assert of(config).fingerprint != before.fingerprint
-    assert of(config).feature_key == before.feature_key
-
-
-@pytest.mark.parametrize("unused", [{"share": 0.5, "synonym": 0.0}, {"share": 0.0, "synonym": 0.1}])
-def test_vectors_for_synonyms_that_are_not_made_are_not_read(of, unused):
-    config = {**CONFIG, "augmentation": {**unused, "vectors": "glove/nowhere.txt"}}
-    assert of(config) == of(config)
 
 
 def test_other_code_is_another_training_of_the_same_features(of):

@@ -1,1 +1,0 @@
-"""Altered copies of training texts, for augmentation and consistency with any family."""
