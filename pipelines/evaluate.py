@@ -93,15 +93,9 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, units, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
-    samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     intervals = report.intervals.get("test", {})
     about = summary(
-        out / layout.MODEL,
-        intervals=intervals,
-        samples=samples,
-        tuned_how=cfg.tuned_how,
-        points=report.points,
-        units=report.units,
+        out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
     )
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))

@@ -31,7 +31,7 @@ PRECISION = "precision.json"  # in MODEL: thresholds for a dedupe, chosen on all
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}; of some runs "train" as well
-# test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides (`twicetold_lab.runs.summary`)
+# test intervals, parameters, epochs: what RESULTS.md says besides (`twicetold_lab.runs.summary`)
 SUMMARY = "summary.json"
 ELSEWHERE = "elsewhere.json"  # {dataset: metrics, intervals on its test, and how many of its texts were known}
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
