@@ -62,7 +62,6 @@ _LOWER_OR_NEITHER = (
     "calibration_error",
     "pairwise_knn_k",
     "pairwise_knn_log_loss",
-    "mined_false_negative_rate",
 )
 
 _SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}
