@@ -59,7 +59,6 @@ _LOWER_OR_NEITHER = (
     "published_threshold",
     "brier",
     "log_loss",
-    "calibration_error",
     "pairwise_knn_k",
     "pairwise_knn_log_loss",
 )
