@@ -38,7 +38,7 @@ from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
-from twicetold_lab.evaluation.pairwise_knn import save_rates, units_of
+from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
@@ -92,16 +92,9 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     searched = search_reports(read, corpus, evaluator, thresholds)
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, units, out)
-    save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
-    samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     intervals = report.intervals.get("test", {})
     about = summary(
-        out / layout.MODEL,
-        intervals=intervals,
-        samples=samples,
-        tuned_how=cfg.tuned_how,
-        points=report.points,
-        units=report.units,
+        out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
     )
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))

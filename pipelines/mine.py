@@ -22,7 +22,6 @@ from twicetold.printable import print
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.settings import check_settings, run_script
-from twicetold_lab.mining.false_negatives import with_false_negatives
 from twicetold_lab.mining.groups import NoTriplets
 from twicetold_lab.mining.triplets import no_triplets
 
@@ -36,10 +35,8 @@ def main(cfg: DictConfig) -> None:
         with write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
             corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
             for name, strategy in cfg.mining.strategies.items():
-                mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
                 try:
-                    triplets = mine(corpus, **options)
-                    triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
+                    triplets = instantiate(strategy)(corpus, seed=cfg.mining.seed, label=cfg.data.label)
                 except NoTriplets as error:  # most families need none
                     triplets = no_triplets(corpus, label=cfg.data.label, reason=f"{error}")
                     print(f"warning: {error}")

@@ -6,8 +6,8 @@ Examples:
     python pipelines/topics.py run=runs/toy_news-tfidf-0
     python pipelines/topics.py run=runs/uci_news-static_story-0 split=val
 
-It follows a training, and writes topics.json, related.json and topic_map.json to the run folder. The texts are those of
-test, or of another split.
+It follows a training, and writes topics.json and related.json to the run folder. The texts are those of test, or of
+another split.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -27,7 +27,6 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import finest_clusters
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.topics.grouping import group_topics
 from twicetold.topics.near_copies import word_sets
 from twicetold.trained.model_folder import load_model, recipes, trained_on
 from twicetold_lab.data.corpus import Corpus
@@ -35,9 +34,8 @@ from twicetold_lab.data.sources.uci_news import publication_days
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.scoring.model_checks import require_trained_on
-from twicetold_lab.topics import MAP, RELATED, TOPICS
+from twicetold_lab.topics import RELATED, TOPICS
 from twicetold_lab.topics.measured import measure_topics
-from twicetold_lab.topics.plane import topic_map
 from twicetold_lab.topics.related import Articles, related
 
 
@@ -67,10 +65,6 @@ def main(cfg: DictConfig) -> None:
             for name, ways in suggested.items():
                 for way, ranked in ways.items():
                     tell(run, f"related by {name}, {way}", ranked.metrics)
-        coarsest = min(labels, key=lambda name: len(np.unique(labels[name])))
-        names = corpus.group_names.get(coarsest) or [str(code) for code in range(int(labels[coarsest].max()) + 1)]
-        drawn = topic_map(group_topics(documents, texts, seed=cfg.seed), labels[coarsest], names)
-        write_json(run / MAP, asdict(drawn))
         write_json(run / TOPICS, {name: as_dict(methods) for name, methods in measured.items()})
         write_json(run / RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
 

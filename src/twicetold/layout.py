@@ -31,7 +31,7 @@ PRECISION = "precision.json"  # in MODEL: thresholds for a dedupe, chosen on all
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}; of some runs "train" as well
-# test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides (`twicetold_lab.runs.summary`)
+# test intervals, parameters, epochs: what RESULTS.md says besides (`twicetold_lab.runs.summary`)
 SUMMARY = "summary.json"
 ELSEWHERE = "elsewhere.json"  # {dataset: metrics, intervals on its test, and how many of its texts were known}
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
@@ -40,9 +40,8 @@ SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs;
 EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score; no stage depends on it
 EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
-PAIRWISE_KNN = "pairwise_knn.csv"  # split, k, rates of the pairwise k-NN rule; no rows for documents
 MODEL_CARD = "README.md"  # what `twicetold card` prints; no stage depends on it
-EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, PAIRWISE_KNN, MODEL_CARD)  # what `evaluate` writes
+EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, MODEL_CARD)  # what `evaluate` writes
 PEERS = "peers.json"  # in runs/, optional: dedupe of test texts by other libraries (`reporting.records.Peer`)
 LAST_RUN = "last_run.json"  # in runs/: when the grid was last made, on what machine, seconds of each stage
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it

@@ -30,7 +30,7 @@ while stage == "train" and ran.with_name("wait").exists():
     time.sleep(0.1)
 if key.endswith("-9"):
     sys.exit("error: cannot be trained")
-results = "metrics.json summary.json roc.csv pairwise_knn.csv roc.svg scores.parquet README.md".split()
+results = "metrics.json summary.json roc.csv roc.svg scores.parquet README.md".split()
 results.append("model/encoder.safetensors")
 for out in {
     "download": [f"data/raw/{key}/raw.csv"],

@@ -47,17 +47,6 @@ class Decision:
         return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Score, probability and decision of a trained model for one pair of texts."""
-
-    left: str
-    right: str
-    score: float
-    probability: float
-    duplicate: bool
-
-
 def decide(scores: ArrayLike, labels: ArrayLike) -> Decision:
     """The decision with the highest accuracy on (P,) scores and labels 0/1.
 

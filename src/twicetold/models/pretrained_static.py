@@ -16,8 +16,6 @@ Without an objective the vectors are used as they are. With one, what is `traine
 Shape letters: B texts, V columns, T of them tokens with a vector, D dimensions, R rank.
 """
 
-from typing import Literal
-
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -28,9 +26,6 @@ from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.corruption import drop_entries
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
-
-Init = Literal["pretrained", "random"]
-Trained = Literal["table", "low_rank", "token_weights"]
 
 
 class PretrainedStatic(TwoTower):

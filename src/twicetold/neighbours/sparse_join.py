@@ -71,23 +71,6 @@ def pairs_between(queries: Matrix, documents: Matrix, threshold: float) -> Pairs
     return verified(queries, left, documents, right, max(threshold, SHARED))
 
 
-def sparse_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """The pairs i < j with ⟨query_i, document_j⟩ >= threshold, by what costs least.
-
-    Args:
-        vectors: (n, D) CSR as queries and as documents, whose dot products are the same for both orders of a pair.
-        threshold: of dot products.
-        most: of these pairs.
-
-    Returns:
-        The earlier rows, the later ones and the dot products; None if there are more than `most` pairs.
-    """
-    queries, documents = vectors
-    if queries is documents and threshold > 0 and (found := by_prefixes(documents, threshold, most=most)) is not None:
-        return found
-    return by_all_columns(vectors, threshold, most=most)
-
-
 def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
     """The pairs i < j with ⟨row_i, row_j⟩ >= threshold, by prefix filtering.
 
@@ -149,7 +132,16 @@ def by_parts(
 
 
 def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """The pairs of `sparse_self_pairs`, by dense bounds or by all products."""
+    """The pairs i < j with ⟨query_i, document_j⟩ >= threshold, by dense bounds or by all products.
+
+    Args:
+        vectors: (n, D) CSR as queries and as documents, whose dot products are the same for both orders of a pair.
+        threshold: of dot products.
+        most: of these pairs.
+
+    Returns:
+        The earlier rows, the later ones and the dot products; None if there are more than `most` pairs.
+    """
     queries, documents = vectors
     if queries is documents and threshold > 0 and (bounds := _bounds(documents, threshold)) is not None:
 

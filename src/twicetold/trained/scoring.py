@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.evaluation.decision import Decision, Verdict
+from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import Featuriser
 from twicetold.neighbours.nearest import Matrix
@@ -68,19 +68,6 @@ class TrainedModel(ABC):
             return np.empty(0, np.float32)
         numbers = np.arange(2 * len(left))
         return self.read([*left, *right]).score(numbers[: len(left)], numbers[len(left) :])
-
-    def verdicts(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """Score, probability and decision, about the finest label, of each pair of texts.
-
-        Raises:
-            NoVerdict: if the model cannot answer about it.
-        """
-        if not pairs:
-            return []
-        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
-        score, decision = self.score(left, right), self.decisions.of().usable
-        found = zip(left, right, score, decision.probability(score), decision.duplicate(score), strict=True)
-        return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
 
 
 @dataclass(frozen=True)

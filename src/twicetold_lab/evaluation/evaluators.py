@@ -83,7 +83,6 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
-        sample_pairs: pairs of texts that each model of pairs scores for the report.
         corpus_search: settings of search in the whole corpus, see `twicetold_lab.scoring.corpus_search`.
         pairwise_knn: settings of the pairwise k-NN rule.
     """
@@ -96,14 +95,10 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
-    sample_pairs: Sequence[tuple[str, str]] = ()
     corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
     pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
 
     def __post_init__(self) -> None:
-        for pair in self.sample_pairs:
-            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-                raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
         if tuple(self.splits) not in (SPLITS, WITH_TRAIN):
             raise ValueError(f"evaluator.splits is {[*SPLITS]} or {[*WITH_TRAIN]}, got {[*self.splits]}")
         Selection(self.primary, self.bins, self.classes)  # raises where `primary` names another metric

@@ -21,9 +21,8 @@ Shape letters: n texts of the pool, P pairs, K values of k.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -34,7 +33,6 @@ from scipy.sparse.csgraph import connected_components
 from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
 from twicetold_lab.evaluation.pair_intervals import share_interval
@@ -79,30 +77,16 @@ class PooledPairs:
 
 
 @dataclass(frozen=True)
-class KnnRates:
-    """Rates of the rule for each k from 1 to K, each (K,)."""
-
-    true_positive_rate: Floats
-    true_negative_rate: Floats
-    false_positive_rate: Floats
-    false_negative_rate: Floats
-    accuracy: Floats
-    cross_entropy: Floats
-
-
-@dataclass(frozen=True)
 class KnnReport:
     """Metrics of the rule.
 
     Args:
         metrics: split -> metric -> value, at the k that is best on validation.
         intervals: "test" -> metric -> 95 % interval.
-        rates: split -> rates against k.
     """
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
-    rates: dict[str, KnnRates]
 
 
 @dataclass(frozen=True)
@@ -130,19 +114,18 @@ class PairwiseKnn:
         }
         ranks = {split: mutual_ranks(pairs) for split, pairs in sampled.items()}
         counts = {split: self._counts(ranks[split], pairs) for split, pairs in sampled.items()}
-        rates = {split: _rates(each, calibration=counts["val"]) for split, each in counts.items()}
-        best = int(rates["val"].accuracy.argmax())
+        best = int(counts["val"].accuracy.argmax())
         metrics = {
             split: {
                 "pairwise_knn_accuracy": float(each.accuracy[best]),
-                "pairwise_knn_log_loss": float(each.cross_entropy[best]),
+                "pairwise_knn_log_loss": float(each.cross_entropy(counts["val"])[best]),
                 "pairwise_knn_k": float(best + 1),
             }
-            for split, each in rates.items()
+            for split, each in counts.items()
         }
         right = (ranks["test"] <= best + 1) == sampled["test"].label
         interval = share_interval(right, units_of(sampled["test"].left, sampled["test"].right))
-        return KnnReport(metrics, {"test": {"pairwise_knn_accuracy": interval}}, rates)
+        return KnnReport(metrics, {"test": {"pairwise_knn_accuracy": interval}})
 
     def _counts(self, ranks: NDArray[np.int64], pairs: PooledPairs) -> "_Counts":
         truth = binary(pairs.label)
@@ -232,17 +215,6 @@ def units_of(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.in
     return np.asarray(np.argsort(np.argsort(first))[unit], np.int64)
 
 
-def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:
-    """Write the rates of each split as a table with one row for each k."""
-    names = [field.name for field in fields(KnnRates)]
-    rows = (
-        (split, k, *(f"{value:.6f}" for value in values))
-        for split, each in rates.items()
-        for k, values in enumerate(zip(*(getattr(each, name).tolist() for name in names), strict=True), 1)
-    )
-    write_text(path, csv_text(("split", "k", *names), rows))
-
-
 @dataclass(frozen=True)
 class _Counts:
     """Pairs of each label that the rule predicts to be the same or not, (K,) each."""
@@ -252,23 +224,22 @@ class _Counts:
     false_negative: NDArray[np.int64]
     true_negative: NDArray[np.int64]
 
+    @property
+    def accuracy(self) -> Floats:
+        return (self.true_positive + self.true_negative) / self._pairs
 
-def _rates(counts: _Counts, *, calibration: _Counts) -> KnnRates:
-    after_yes = (calibration.true_positive + 1) / (calibration.true_positive + calibration.false_positive + 2)
-    after_no = (calibration.false_negative + 1) / (calibration.false_negative + calibration.true_negative + 2)
-    surprise = (
-        counts.true_positive * -np.log(after_yes)
-        + counts.false_positive * -np.log1p(-after_yes)
-        + counts.false_negative * -np.log(after_no)
-        + counts.true_negative * -np.log1p(-after_no)
-    )
-    positives = counts.true_positive + counts.false_negative
-    negatives = counts.false_positive + counts.true_negative
-    return KnnRates(
-        true_positive_rate=counts.true_positive / positives,
-        true_negative_rate=counts.true_negative / negatives,
-        false_positive_rate=counts.false_positive / negatives,
-        false_negative_rate=counts.false_negative / positives,
-        accuracy=(counts.true_positive + counts.true_negative) / (positives + negatives),
-        cross_entropy=surprise / (positives + negatives),
-    )
+    def cross_entropy(self, calibration: "_Counts") -> Floats:
+        """(K,) with the probabilities that other counts give, those of validation."""
+        after_yes = (calibration.true_positive + 1) / (calibration.true_positive + calibration.false_positive + 2)
+        after_no = (calibration.false_negative + 1) / (calibration.false_negative + calibration.true_negative + 2)
+        surprise = (
+            self.true_positive * -np.log(after_yes)
+            + self.false_positive * -np.log1p(-after_yes)
+            + self.false_negative * -np.log(after_no)
+            + self.true_negative * -np.log1p(-after_no)
+        )
+        return surprise / self._pairs
+
+    @property
+    def _pairs(self) -> NDArray[np.int64]:
+        return self.true_positive + self.false_positive + self.false_negative + self.true_negative

@@ -59,10 +59,8 @@ _LOWER_OR_NEITHER = (
     "published_threshold",
     "brier",
     "log_loss",
-    "calibration_error",
     "pairwise_knn_k",
     "pairwise_knn_log_loss",
-    "mined_false_negative_rate",
 )
 
 _SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}

@@ -4,11 +4,10 @@ What came out is `study-<name>.json` in the folder of runs, which is in Git.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from twicetold.files import write_json
 from twicetold_lab.reporting.glossary import count, number, share
 from twicetold_lab.reporting.tables import MISSING, Section, Table, TableCell
 from twicetold_lab.runs.records import read_object
@@ -79,26 +78,15 @@ class Study:
         return Section(self.title, self.how_to_read, parts=parts, anchor=anchor)
 
 
-def write_study(study: Study, name: str, runs: Path) -> None:
-    """Write a study to the folder of runs, in place of the former one of this name."""
-    write_json(runs / _FILE.format(name), asdict(study))
-
-
 def read_studies(runs: Path, data: Collection[str]) -> list[Study]:
     """The studies of a folder of runs, in the order of their names, with the tables of some datasets.
 
     Raises:
-        ValueError: if a file is not one that `write_study` writes.
+        ValueError: if a file is no study.
     """
     found = (_read(file) for file in sorted(runs.glob(_FILE.format("*"))))
     kept = (replace(study, tables=[each for each in study.tables if each.data in data]) for study in found)
     return [study for study in kept if study.tables]
-
-
-def read_study(name: str, runs: Path) -> Study | None:
-    """One study, with all tables; None if it is not there. Errors: `read_studies`."""
-    file = runs / _FILE.format(name)
-    return _read(file) if file.is_file() else None
 
 
 def _read(file: Path) -> Study:

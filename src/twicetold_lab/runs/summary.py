@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from twicetold import layout
-from twicetold.evaluation.decision import Verdict
 from twicetold.features.hashing_card import by_view
 from twicetold.trained.provenance import may_have_seen, pretrained_on_of, seen_of
 from twicetold_lab.evaluation.operating_points import OperatingPoint
@@ -33,7 +32,6 @@ def summary(
     model: Path,
     *,
     intervals: Mapping[str, tuple[float, float]],
-    samples: Sequence[Verdict],
     tuned_how: str,
     points: Sequence[OperatingPoint],
     units: Mapping[str, PairedUnits],
@@ -43,7 +41,6 @@ def summary(
     Args:
         model: the trained model's folder.
         intervals: test metric -> ends of its 95 % interval.
-        samples: scores and decisions of the evaluator's sample pairs.
         tuned_how: where the model's settings come from, in words.
         points: operating points of labelled pairs.
         units: test measure -> what a comparison of two models in pairs needs.
@@ -60,7 +57,6 @@ def summary(
         "parameters": training["parameters"],
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
-        "samples": [asdict(verdict) for verdict in samples],
         "seen": seen_of(model),
         "tuned_how": tuned_how,
         UNITS: to_json(units),

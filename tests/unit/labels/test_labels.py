@@ -132,8 +132,6 @@ def test_a_model_without_a_usable_threshold_gives_scores_and_says_why_there_is_n
     said = run("score", untrained, *PAIR[0], *PAIR[1])
     assert said.exit_code == 0
     assert "verdict      none, as on validation" in said.stdout
-    with pytest.raises(NoVerdict):
-        model.trained.verdicts([("a", "b")])
     (tmp_path / "pairs.csv").write_text("left,right\na bank,a film\n")
     with open_rows(tmp_path / "pairs.csv") as rows, write_rows(tmp_path / "out.csv", format="csv") as write:
         scored = score_file(model, rows, write, ("left", "right"))

@@ -1,7 +1,5 @@
 """Scoring with families whose score is not a dot product, and building a model from its saved configuration."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import torch
@@ -38,19 +36,6 @@ def test_a_family_with_a_network_is_scored_by_it_on_pairs_and_by_its_vectors_on_
     vectors, _ = search_matrices(encoder, rows, np.arange(3))
     np.testing.assert_allclose((vectors[:2] * vectors[1:]).sum(1), by_vectors, rtol=1e-5)
     assert not np.allclose(by_network, by_vectors)
-
-
-def test_a_verdict_has_what_the_model_says_of_the_pair(compared):
-    featuriser, encoder = compared
-    scorer = Scorer(featuriser, encoder, DECISION)
-    pairs = list(pairwise(TEXTS))
-    scores = scorer.score(TEXTS[:2], TEXTS[1:])
-    verdicts = scorer.verdicts(pairs)
-    assert [(v.left, v.right) for v in verdicts] == pairs
-    np.testing.assert_allclose([v.score for v in verdicts], scores)
-    np.testing.assert_allclose([v.probability for v in verdicts], DECISION.probability(scores))
-    assert [v.duplicate for v in verdicts] == DECISION.duplicate(scores).tolist()
-    assert scorer.verdicts([]) == []
 
 
 def test_one_text_is_no_list_of_texts_and_no_texts_have_no_scores(compared):

@@ -222,18 +222,11 @@ def test_inputs_that_cannot_be_evaluated_are_refused():
         Standard(primary={"documents": "auroc_category", "labelled_pairs": "f1", "graded_pairs": "pearson"})
 
 
-@pytest.mark.parametrize("pair", [["one"], ["one", "two", "three"], "ab", ["one", 2]])
-def test_a_sample_pair_that_is_none_is_refused(pair):
-    with pytest.raises(ValueError, match=r"evaluator\.sample_pairs holds pairs of texts"):
-        Standard(sample_pairs=[pair])
-
-
 def test_the_evaluator_of_conf_is_the_default_one():
     leaf = OmegaConf.to_container(OmegaConf.load(CONFIG), resolve=True)["evaluator"]
     assert leaf.pop("_target_") == "twicetold_lab.evaluation.evaluators.Standard"
     assert leaf.pop("_convert_") == "all"
     leaf |= {name: tuple(leaf[name]) for name in ("classes", "splits")}
-    assert all(len(pair) == 2 for pair in leaf.pop("sample_pairs"))
     leaf["corpus_search"] |= {name: tuple(leaf["corpus_search"][name]) for name in ("at", "ndcg_at")}
     for name, part in (("corpus_search", CorpusSearch), ("pairwise_knn", PairwiseKnn)):
         assert leaf[name].pop("_target_") == f"{part.__module__}.{part.__name__}"

@@ -1,10 +1,13 @@
 """Studies: their file, their tables in RESULTS.md and on the page, and their numbers."""
 
+from dataclasses import asdict
+
 import pytest
 
+from twicetold.files import write_json
 from twicetold_lab.reporting.markdown import rendered
 from twicetold_lab.reporting.numbers import numbers_csv
-from twicetold_lab.reporting.studies import Study, StudyCell, StudyTable, read_studies, write_study
+from twicetold_lab.reporting.studies import Study, StudyCell, StudyTable, read_studies
 
 CELLS = [
     StudyCell(0.25, deviation=0.015),
@@ -23,7 +26,7 @@ def table(data):
 @pytest.fixture
 def study(tmp_path):
     found = Study("Choosing <pairs>", ["How to read it."], [table("news"), table("questions")])
-    write_study(found, "choosing", tmp_path)
+    write_json(tmp_path / "study-choosing.json", asdict(found))
     return found
 
 

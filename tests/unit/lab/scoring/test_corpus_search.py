@@ -140,7 +140,9 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
-    assert found.knn.rates["test"].accuracy[1] == 1  # at k = 2: among 0, 3 and 4, text 0 is nobody's nearest
+    measured = found.knn.metrics["test"]
+    assert measured["pairwise_knn_k"] == 1
+    assert measured["pairwise_knn_accuracy"] == pytest.approx(2 / 3)  # text 3 is nearer to 4 than to 0
     read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
     documents = search_reports(read, corpus_of_documents(), evaluator, None)
     assert documents.knn is None
