@@ -1,4 +1,4 @@
-"""How the scripts of `pipelines/` start and end.
+"""Start and end of the scripts of `pipelines/`.
 
 They import this module before all others, because the import has two effects:
 

@@ -106,7 +106,7 @@ def calibrate(
 
 
 def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
-    """What dedupe and index make of the labels."""
+    """The line on the use of the labels by dedupe and index."""
     if found.links is not None and taken:
         expected = {promise.aimed: promise.precision for promise in found.promised}
         promises = ", ".join(
@@ -156,7 +156,7 @@ def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:
-    """What the intervals are about, and how many more labels would make them half as wide."""
+    """The line on the scope of the intervals and the number of labels that would halve them."""
     from twicetold.labels.assessment import for_half
 
     drawn = pairs.weighted or pairs.draw is not None

@@ -115,7 +115,7 @@ def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
 
 @dataclass(frozen=True)
 class _Reach:
-    """Of each place in the sorted order, those that it may be linked with: from `start` to before `stop`."""
+    """Places that each place in the sorted order may be linked with: from `start` to before `stop`."""
 
     start: Ints
     stop: Ints
@@ -183,7 +183,7 @@ def _nearest(
 
 
 def _reach(limits: Limits) -> _Reach:
-    """Of sorted texts."""
+    """The reach of each of the sorted texts."""
     value, size = (limits.values[0], limits.sizes[0]) if limits.values else (np.zeros(len(limits.block)), 0.0)
     values, code = np.unique(value, return_inverse=True)
     first = limits.block * (len(values) + 1)  # in ascending keys of block and value

@@ -80,7 +80,7 @@ def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -
 
 
 def held(count: int, neighbours: int) -> int:
-    """How many of each text are held, at least `neighbours`, where there are more pairs than `MOST_PAIRS`."""
+    """Number of neighbours held for each text, at least `neighbours`, if there are more pairs than `MOST_PAIRS`."""
     return max(neighbours, MOST_PAIRS // count)
 
 

@@ -73,7 +73,7 @@ class GroupChanges:
 
 @dataclass(frozen=True)
 class GroupRule:
-    """How the texts of an index are grouped.
+    """Rule that groups the texts of an index.
 
     Args:
         model: that made the vectors.

@@ -1,4 +1,4 @@
-"""What a decision that was chosen on labelled pairs is worth on all pairs: estimates and 95 % intervals.
+"""Quality on all pairs of a decision that was chosen on labelled pairs: estimates and 95 % intervals.
 
 On the pairs that it was chosen on, a decision looks better than it is. How much, and how widely its true worth may lie
 around what is seen, is found by choosing again, many times:
@@ -61,7 +61,7 @@ Numbers: TypeAlias = dict[str, IntervalEstimate]
 
 @dataclass(frozen=True)
 class Assessment:
-    """What two decisions are worth.
+    """Quality of two decisions.
 
     Args:
         after: the decision that was chosen on the pairs.
@@ -141,7 +141,7 @@ def assess(
 
 
 def for_half(labelled: int) -> int:
-    """How many more labels would make intervals about half as wide: they shrink with the root of the number."""
+    """Number of further labels that make intervals about half as wide: they shrink with the root of the number."""
     return 3 * labelled
 
 

@@ -41,7 +41,7 @@ Some: TypeAlias = slice | Ints
 
 @dataclass(frozen=True)
 class Rotation:
-    """How vectors are rotated and cut.
+    """Rotation and cut of vectors.
 
     Args:
         axes: (d, d) orthonormal, those with most of the length of vectors first; None: vectors stay as they are.

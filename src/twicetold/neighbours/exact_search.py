@@ -133,7 +133,7 @@ def reached_by(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
 
 
 def true_places(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Where a mask with few true values is true; eight values are looked at together."""
+    """Indices of the true values of a mask with few; eight values are looked at together."""
     flat = mask.ravel()
     eights = len(flat) // 8 * 8
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()

@@ -162,7 +162,7 @@ def merge(
 
 @dataclass(frozen=True)
 class GroupTable:
-    """What holds each group together.
+    """Statistics of the links that hold each group together.
 
     Args:
         size: (G,) texts.

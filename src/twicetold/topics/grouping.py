@@ -54,7 +54,7 @@ class Topics:
 
     @property
     def names(self) -> list[str]:
-        """Of each topic its terms in one line, or its number if it has none."""
+        """The terms of each topic in one line, or its number if it has none."""
         return [", ".join(terms) or f"topic {number}" for number, terms in enumerate(self.terms)]
 
 

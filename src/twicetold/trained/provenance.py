@@ -46,7 +46,7 @@ def joined(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
 
 
 def may_have_seen(seen: Sequence[str] | None, data: str) -> bool:
-    """Whether texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
+    """True if texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
 
     Args:
         seen: names of sources, or of single datasets; None where they are not known.
@@ -97,12 +97,12 @@ def synonyms_from(config: Mapping[str, Any]) -> list[str]:
 
 
 def alters_texts(config: Mapping[str, Any]) -> bool:
-    """Whether a training makes altered copies of texts, for augmentation or consistency."""
+    """True if a training makes altered copies of texts, for augmentation or consistency."""
     return bool(config["augmentation"].get("share", 1) or config["consistency"]["weight"])
 
 
 def _mined(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a teacher's files of mined examples say of themselves."""
+    """The cards of a teacher's files of mined examples."""
     mined = (config["examples"] or {}).get("mined")
     cards = sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")) if mined else []
     return [json.loads(card.read_text(encoding="utf-8")) for card in cards]

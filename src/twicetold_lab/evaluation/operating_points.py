@@ -1,4 +1,4 @@
-"""Where the threshold on the score of labelled pairs can be set, and what each place costs on test.
+"""Possible thresholds on the score of labelled pairs, and the cost of each on test.
 
 Thresholds are chosen on validation: the lowest one whose precision there reaches an aim, the one with the highest F1,
 and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
@@ -31,7 +31,7 @@ BEST_F1, BEST_ACCURACY = "best F1", "best accuracy"
 
 @dataclass(frozen=True)
 class Rates:
-    """What a threshold does on one split."""
+    """Rates of a threshold on one split."""
 
     precision: float | None
     """None if no pair is flagged."""

@@ -47,7 +47,7 @@ class FinishedRun:
 
     @property
     def as_good(self) -> bool:
-        """Whether it is the best one, or a paired test cannot tell it from the best one."""
+        """True if it is the best one, or a paired test cannot tell it from the best one."""
         return self.behind is not None and self.behind[0] <= 0
 
 

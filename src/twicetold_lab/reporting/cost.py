@@ -169,7 +169,7 @@ def _notes(board: Leaderboard) -> list[str]:
 
 
 def _distinguishable(compared: Sequence[Standing]) -> list[str]:
-    """How the models behind the front were told from it; nothing if there are none."""
+    """The note on the tests of the models behind the front; empty if there are none."""
     unpaired = [each.row.model for each in compared if each.against_first is None]
     if not compared:
         return []

@@ -152,7 +152,7 @@ Places: TypeAlias = dict[Point, tuple[float, float, float]]
 
 
 def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, str, str]]:
-    """Where names stand: each at the first free side of its circle; names without a free side are left out."""
+    """Places of names: each at the first free side of its circle; names without a free side are left out."""
     taken: list[Box] = [(x - _LEAST, y - _LEAST, x + _LEAST, y + _LEAST) for x, y, _ in places.values()]
     found = {}
     for point in points:

@@ -11,7 +11,7 @@ from twicetold.neighbours.rules import RULES
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is shown to people."""
+    """Presentation of a metric."""
 
     name: str
     label: str
@@ -98,7 +98,7 @@ _PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_
 
 
 def describe(name: str) -> Metric:
-    """How the metric `name` of `metrics.json` is shown; an unknown name is shown as words."""
+    """Presentation of the metric `name` of `metrics.json`; an unknown name is shown as words."""
     rank = ""
     if found := _BY_RULE.fullmatch(name):
         label, meaning = _MEANINGS[found[1]]

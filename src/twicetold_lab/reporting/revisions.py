@@ -1,4 +1,4 @@
-"""How the published metrics moved between two revisions, from the files of the run folders in Git.
+"""Changes of the published metrics between two revisions, from the files of the run folders in Git.
 
 A metric of test has *moved outside its interval* if its new value is not within the 95 % interval that was stored with
 the old one. The interval says how the value varies with the test examples. Two revisions have the same ones, so a

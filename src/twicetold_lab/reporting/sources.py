@@ -161,7 +161,7 @@ def sources_page(
 
 
 def _counts(grid: Mapping[str, Cell], runs: Path) -> str:
-    """How many systems of each document are there, by status."""
+    """Number of systems of each document, by status."""
     lines = []
     for document in DOCUMENTS:
         found = Counter(system.status(grid, runs) for system in document.systems)

@@ -137,7 +137,7 @@ class RunFolder:
 
     @cached_property
     def recipe(self) -> Mapping[str, Any]:
-        """How the model is built."""
+        """The recipe of the model."""
         return read_recipe(self.model) if (self.model / layout.RECIPE).is_file() else {}
 
     @property
@@ -241,7 +241,7 @@ class RunFolder:
 
     @property
     def epochs(self) -> int:
-        """How many it was trained for."""
+        """The number of epochs of training."""
         return int(self.summary.get("epochs", 0))
 
     @property
@@ -257,7 +257,7 @@ class RunFolder:
 
     @property
     def tuned_how(self) -> str | None:
-        """Where its settings come from, in words; None where an older summary does not say it."""
+        """The source of its settings, in words; None where an older summary does not say it."""
         return self.summary.get("tuned_how")
 
     @property
@@ -288,7 +288,7 @@ class RunFolder:
 
     @cached_property
     def seeds(self) -> int:
-        """How many runs of the same data and model there are beside it, itself included."""
+        """The number of runs of the same data and model in the parent folder, itself included."""
         beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
         cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
         return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])

@@ -96,7 +96,7 @@ def evaluate_cross_domain(model: TrainedModel, corpus: Corpus, evaluator: Standa
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:
-    """How many test texts of another dataset are, word for word, among those that were learnt from or chosen on.
+    """Number of test texts of another dataset that are, word for word, among those that were learnt from or chosen on.
 
     Raises:
         ValueError: if they are more than `MOST_SHARED` of them.

@@ -45,7 +45,7 @@ MEASURES = ("nmi", "v_measure", "ari")
 
 @dataclass(frozen=True)
 class MeasuredTopics:
-    """How well topics agree with one label."""
+    """Agreement of topics with one label."""
 
     metrics: dict[str, float]
     """`MEASURES` and `by_chance` of the first seed, and `count`, the number of topics that were asked for."""
@@ -96,7 +96,7 @@ def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> Mea
 
 @dataclass(frozen=True)
 class TopicAgreement:
-    """How well topics agree with labels; 1 if they are the same."""
+    """Agreement of topics with labels; 1 if they are the same."""
 
     values: dict[str, float]
     """`MEASURES` and `by_chance`."""

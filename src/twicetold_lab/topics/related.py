@@ -52,7 +52,7 @@ Score = Callable[[Ints, slice], Floats]
 
 @dataclass(frozen=True)
 class Ranked:
-    """How good some lists are."""
+    """Quality of some lists."""
 
     metrics: dict[str, float]
     intervals: dict[str, Interval]
@@ -252,7 +252,7 @@ def copies(sets: sparse.csr_matrix, query: Ints, shown: Ints) -> Floats:
 
 
 def _count(label: Ints, time: Floats, code: Ints, low: Floats, high: Floats) -> Ints:
-    """How many texts of a label there are between two times, ends included; labels are sorted, times within each."""
+    """Count the texts of a label between two times, ends included; labels are sorted, times within each."""
     start, span = min(time.min(initial=0), low.min(initial=0)), 1.0
     span += max(time.max(initial=0), high.max(initial=0)) - start
     key = label * span + (time - start)

@@ -1,4 +1,4 @@
-"""Where the tracking store is, and how it is opened.
+"""Location and opening of the tracking store.
 
 By default a SQLite file at `mlruns/mlflow.db` under the project's root (MLflow 3.13 and later refuse the older store of
 loose files), with artifacts beside it in `mlruns/artifacts/<experiment>`. `MLFLOW_TRACKING_URI` wins when it is set;
