@@ -89,7 +89,7 @@ def link_estimates(
             errors[each].append(seen - truths[each][-1])
     mass = copies * weight * (effective_size(weight) / weight.sum())
     positive = np.divide(same, copies, out=np.zeros(copies.shape), where=copies > 0) * mass
-    slope, intercept = platt_of_each(score, positive, mass - positive, near=(decision.slope, decision.intercept))
+    slope, intercept = platt_of_each(score, positive, mass - positive, start=(decision.slope, decision.intercept))
     again = mass * sigmoid(slope * score + intercept)
     found = []
     for name, (threshold, seen) in chosen.items():

@@ -56,7 +56,7 @@ class Synonyms:
     """(U,) `before` and `after`, its punctuation, and `core`, what stands between."""
     words: pa.LargeStringArray
     """(W,) the compared words, in lower case."""
-    near: NDArray[np.int64]
+    neighbours: NDArray[np.int64]
     """(W, k) numbers of each one's near words, the nearest first; -1 where there are fewer."""
 
     def drawn(self, code: NDArray[np.int32], rng: np.random.Generator) -> pa.LargeStringArray:
@@ -68,9 +68,9 @@ class Synonyms:
             code: (M,) which distinct words; each has a near word.
             rng: chooses.
         """
-        near = self.near[self.row[code]]
-        which = (rng.random(len(code)) * (near >= 0).sum(1)).astype(np.int64)
-        word = self.words.take(pa.array(near[np.arange(len(code)), which]))
+        neighbours = self.neighbours[self.row[code]]
+        which = (rng.random(len(code)) * (neighbours >= 0).sum(1)).astype(np.int64)
+        word = self.words.take(pa.array(neighbours[np.arange(len(code)), which]))
         parts = self.parts.take(pa.array(code))
         word = pc.if_else(pc.utf8_is_title(parts.field("core")), pc.utf8_capitalize(word), word)
         return pc.binary_join_element_wise(parts.field("before"), word, parts.field("after"), pa.scalar("", word.type))
@@ -124,12 +124,12 @@ class Alterations:
         source = pa.array(texts, pa.large_string())
         split = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(source))
         offsets, spelt = split.offsets.to_numpy().astype(np.int64), split.flatten().dictionary_encode()
-        near = None
+        synonyms = None
         if self.synonym and self.vectors is not None:
-            near = synonyms_of(spelt, Path(self.vectors), nearest=self.nearest, least=self.least_cosine)
+            synonyms = synonyms_of(spelt, Path(self.vectors), nearest=self.nearest, least=self.least_cosine)
         made: list[str] = []
         for number in range(count):
-            made += self._copy(source, offsets, spelt, near, np.random.default_rng([seed, number])).to_pylist()
+            made += self._copy(source, offsets, spelt, synonyms, np.random.default_rng([seed, number])).to_pylist()
         return made
 
     def _copy(
@@ -137,15 +137,15 @@ class Alterations:
         source: pa.LargeStringArray,
         offsets: NDArray[np.int64],
         spelt: pa.DictionaryArray,
-        near: Synonyms | None,
+        synonyms: Synonyms | None,
         rng: np.random.Generator,
     ) -> pa.LargeStringArray:
         code, words = spelt.indices.to_numpy(), spelt.dictionary.take(spelt.indices)
         draw = rng.random((4, len(code)))
         replaced = np.zeros(len(code), bool)
-        if near is not None:
-            replaced = near.there[code] & (draw[0] < self.synonym)
-            words = pc.replace_with_mask(words, replaced, near.drawn(code[replaced], rng))
+        if synonyms is not None:
+            replaced = synonyms.there[code] & (draw[0] < self.synonym)
+            words = pc.replace_with_mask(words, replaced, synonyms.drawn(code[replaced], rng))
         misspelt = pc.match_substring_regex(spelt.dictionary, MISSPELT).to_numpy(zero_copy_only=False)[code]
         misspelt &= ~replaced & (draw[1] < self.typo)
         words = pc.replace_with_mask(words, misspelt, with_typo(words.filter(pa.array(misspelt)), rng))
@@ -251,8 +251,10 @@ def synonyms_of(spelt: pa.DictionaryArray, vectors: Path, *, nearest: int, least
     length = np.linalg.norm(vectors_of_words, axis=1)
     words, unit = frequent.filter(pa.array(length > 0)), vectors_of_words[length > 0] / length[length > 0, None]
     row = np.asarray(pc.fill_null(pc.index_in(core, words), -1)).astype(np.int64)
-    cosine, near = faiss.knn(unit, unit, min(nearest + 1, len(unit)), metric=faiss.METRIC_INNER_PRODUCT)
-    keep = (cosine >= least) & (near != np.arange(len(unit))[:, None])
-    near = np.take_along_axis(np.where(keep, near, -1), np.argsort(~keep, axis=1, kind="stable"), axis=1)[:, :nearest]
-    has = np.append((near >= 0).any(1), False)  # the last is for row -1
-    return Synonyms(has[row], row, parts, words, near)
+    cosine, neighbour = faiss.knn(unit, unit, min(nearest + 1, len(unit)), metric=faiss.METRIC_INNER_PRODUCT)
+    keep = (cosine >= least) & (neighbour != np.arange(len(unit))[:, None])
+    neighbour = np.take_along_axis(np.where(keep, neighbour, -1), np.argsort(~keep, axis=1, kind="stable"), axis=1)[
+        :, :nearest
+    ]
+    has = np.append((neighbour >= 0).any(1), False)  # the last is for row -1
+    return Synonyms(has[row], row, parts, words, neighbour)

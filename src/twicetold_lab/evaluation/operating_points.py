@@ -73,16 +73,16 @@ class OperatingPoint:
         return right / (right + wrong) if right + wrong else None
 
 
-def points_from_json(found: Any) -> tuple[OperatingPoint, ...]:
+def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
     """The points from a list of what `dataclasses.asdict` gives.
 
     Raises:
         ValueError: if it is something else.
     """
     try:
-        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in found)
+        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in points)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"expected operating points with their rates, got {described(found)}: {error}") from error
+        raise ValueError(f"expected operating points with their rates, got {described(points)}: {error}") from error
 
 
 def operating_points(

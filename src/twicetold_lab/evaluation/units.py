@@ -212,15 +212,15 @@ def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:
     return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
 
 
-def from_json(found: Any) -> dict[str, PairedUnits]:
+def from_json(content: Any) -> dict[str, PairedUnits]:
     """Measure -> what was kept.
 
     Raises:
         ValueError: if it is something else than `to_json` made.
     """
-    if not isinstance(found, list):
-        raise ValueError(f"expected a list of measures with their units, got {described(found)}")
-    return dict(_unpacked(each) for each in found)
+    if not isinstance(content, list):
+        raise ValueError(f"expected a list of measures with their units, got {described(content)}")
+    return dict(_unpacked(each) for each in content)
 
 
 def digest_of(*codes: NDArray[Any]) -> str:

@@ -45,29 +45,29 @@ class TopicMap:
     """Share of the spread of the centres that the plane keeps."""
 
 
-def topic_map(found: Topics, label: Ints, names: Sequence[str]) -> TopicMap:
+def topic_map(grouped: Topics, label: Ints, names: Sequence[str]) -> TopicMap:
     """Draw topics on a plane, each with the label that most of its texts have.
 
     Args:
-        found: topics of M texts.
+        grouped: topics of M texts.
         label: (M,) codes, `UNKNOWN` where there is none.
         names: of the codes.
     """
-    place, kept = plane(found.centre, found.size.astype(np.float64))
-    known = (label != UNKNOWN) & (found.topic >= 0)
-    counts = np.zeros((len(found), len(names)), np.int64)
-    np.add.at(counts, (found.topic[known], label[known]), 1)
+    place, kept = plane(grouped.centre, grouped.size.astype(np.float64))
+    known = (label != UNKNOWN) & (grouped.topic >= 0)
+    counts = np.zeros((len(grouped), len(names)), np.int64)
+    np.add.at(counts, (grouped.topic[known], label[known]), 1)
     most, total = counts.argmax(axis=1), counts.sum(axis=1)
     topics = tuple(
         MappedTopic(
-            name=found.names[topic],
-            size=int(found.size[topic]),
+            name=grouped.names[topic],
+            size=int(grouped.size[topic]),
             x=round(float(place[topic, 0]), 4),
             y=round(float(place[topic, 1]), 4),
             label=names[most[topic]] if total[topic] else None,
             share=round(float(counts[topic, most[topic]] / max(total[topic], 1)), 4),
         )
-        for topic in range(len(found))
+        for topic in range(len(grouped))
     )
     return TopicMap(topics, round(kept, 4))
 
