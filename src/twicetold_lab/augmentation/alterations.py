@@ -251,10 +251,8 @@ def synonyms_of(spelt: pa.DictionaryArray, vectors: Path, *, nearest: int, least
     length = np.linalg.norm(vectors_of_words, axis=1)
     words, unit = frequent.filter(pa.array(length > 0)), vectors_of_words[length > 0] / length[length > 0, None]
     row = np.asarray(pc.fill_null(pc.index_in(core, words), -1)).astype(np.int64)
-    cosine, neighbour = faiss.knn(unit, unit, min(nearest + 1, len(unit)), metric=faiss.METRIC_INNER_PRODUCT)
-    keep = (cosine >= least) & (neighbour != np.arange(len(unit))[:, None])
-    neighbour = np.take_along_axis(np.where(keep, neighbour, -1), np.argsort(~keep, axis=1, kind="stable"), axis=1)[
-        :, :nearest
-    ]
-    has = np.append((neighbour >= 0).any(1), False)  # the last is for row -1
-    return Synonyms(has[row], row, parts, words, neighbour)
+    cosine, near = faiss.knn(unit, unit, min(nearest + 1, len(unit)), metric=faiss.METRIC_INNER_PRODUCT)
+    keep = (cosine >= least) & (near != np.arange(len(unit))[:, None])
+    near = np.take_along_axis(np.where(keep, near, -1), np.argsort(~keep, axis=1, kind="stable"), axis=1)[:, :nearest]
+    has = np.append((near >= 0).any(1), False)  # the last is for row -1
+    return Synonyms(has[row], row, parts, words, near)
