@@ -139,9 +139,9 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
     """Metrics, intervals and units of the report and of the search vectors; of what both have, those of the report."""
-    further = (searched.found, searched.knn, searched.deduped) if searched else ()
+    further = (searched.search, searched.knn, searched.deduped) if searched else ()
     parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
-    kept = [each.units for each in (searched.found, searched.deduped) if each] if searched else []
+    kept = [each.units for each in (searched.search, searched.deduped) if each] if searched else []
     units = {name: one for units in (*kept, report.units) for name, one in units.items()}
     return {"units": units} | {
         name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}

@@ -38,5 +38,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What the package offers, also what is not imported yet."""
+    """The public names, also those not imported yet."""
     return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})

@@ -1,4 +1,4 @@
-"""How the scripts of `pipelines/` start and end.
+"""Start and end of the scripts of `pipelines/`.
 
 They import this module before all others, because the import has two effects:
 
@@ -32,14 +32,14 @@ def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: Tr
         sys.__excepthook__(kind, error, trace)
 
 
-def _stop_although_ignored(found: "sys.UnraisableHookArgs") -> None:
+def _stop_although_ignored(ignored: "sys.UnraisableHookArgs") -> None:
     """End after a Ctrl-C in code whose exceptions Python ignores, such as a callback of an import lock."""
-    if issubclass(found.exc_type, KeyboardInterrupt):
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
         print("stopped", file=sys.stderr)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     else:
-        sys.__unraisablehook__(found)
+        sys.__unraisablehook__(ignored)
 
 
 sys.excepthook = _stop_in_one_line

@@ -80,7 +80,7 @@ def where_from(error: BaseException, variable: str) -> str:
 
 
 def shown(error: BaseException) -> str:
-    """What an error says, without what could change the terminal and without passwords."""
+    """The message of an error, without control characters and without passwords."""
     return printable(without_passwords(error))
 
 

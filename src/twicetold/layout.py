@@ -60,5 +60,5 @@ def cell(data: str, model: str, seed: int) -> str:
 
 
 def mined_file(folder: Path, strategy: str) -> Path:
-    """Where a mining stage writes the triplets or pairs of one strategy."""
+    """The file of a mining stage for the triplets or pairs of one strategy."""
     return folder / f"{strategy}.parquet"

@@ -17,7 +17,7 @@ class PackageMissing(OSError):
 
 @contextmanager
 def naming_the_extra(what: str) -> Iterator[None]:
-    """Where a package of an extra is not installed, end with a message that names both.
+    """End with a message that names package and extra if a package of an extra is not installed.
 
     Args:
         what: needs packages, as the subject of a sentence.

@@ -8,6 +8,7 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 WORDS = {
+    "found": "links, groups, pairs, rows, report",
     "it": "what it is",
     "met": "contamination, pretraining_sources",
     "missed": "recall_estimate",
@@ -19,7 +20,7 @@ WORDS = {
 """Words that no module, class, function or parameter has in its name, and what to say in their place."""
 MODULES = {"in_turns": "alternating", "kept": "observed", "near": "candidates", "near_within": "blocking"}
 """Names that no module has."""
-OPENINGS = ("As", "Which")
+OPENINGS = ("As", "How", "Of", "What", "Where", "Whether", "Which")
 """Words that no docstring begins with: the first one says what a function does, or what a thing is."""
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SRC.rglob("*.py"))}
 

@@ -64,7 +64,7 @@ def _files(place: str | Path) -> Iterator[str | Path]:
 
 
 def _is_one(written: str | Path, read: str | Path) -> bool:
-    """Whether a file to write is one that is read: the same file, not the same name; or a folder that it is in."""
+    """True if a file to write is one that is read: the same file, not the same name; or a folder that it is in."""
     if Path(written).is_dir():
         return str(read) != "-" and Path(read).resolve().is_relative_to(Path(written).resolve())
     try:

@@ -70,13 +70,13 @@ def calibrate(
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
     with progress(f"fitting the decision to {pairs}"):
-        found = fit(loaded, read, aim=aim, about=about)
-    guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
-    better = found.alike and (guessed or found.better(aim) or found.contradicted is True)
+        result = fit(loaded, read, aim=aim, about=about)
+    guessed = loaded.decisions.of(result.about).unlabelled  # by a model without labels: any label says more
+    better = result.alike and (guessed or result.better(aim) or result.contradicted is True)
     if written := better or anyway:
-        save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force, anyway=anyway)
+        save_calibrated(loaded, out, result, read, file=pairs, aim=aim, force=force, anyway=anyway)
     console = Console(stderr=True)
-    _show(console, found, read, f"The model is in {out}" if written else "Nothing was written")
+    _show(console, result, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
         told = {
             "out": str(out),
@@ -85,15 +85,15 @@ def calibrate(
             "better": better,
             "written": written,
         }
-        print(json_text({**told, **asdict(found)}))
-    if not found.alike:
+        print(json_text({**told, **asdict(result)}))
+    if not result.alike:
         console.print(
-            f"By the labels, texts with a higher score are not more alike (slope {found.after.slope:.4g}): is 1 the "
+            f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
             "label of pairs that say the same? If so, this model cannot tell which do.",
             soft_wrap=True,
         )
     elif not better:
-        gains = ", ".join(f"{NAMES.get(name, name)} {_shown(found.gained[name], '+')}" for name in (aim, *LOSSES))
+        gains = ", ".join(f"{NAMES.get(name, name)} {_shown(result.gained[name], '+')}" for name in (aim, *LOSSES))
         console.print(
             "The pairs do not show that the new threshold and probabilities are better than the stored ones "
             f"(differences: {gains}). Label more pairs, or stay with the stored ones.",
@@ -102,24 +102,26 @@ def calibrate(
     if not written:
         console.print("To write them anyway: --anyway", soft_wrap=True)
         raise typer.Exit(NO_BETTER)
-    console.print(_links(found, taken=anyway or found.better_links, kept=loaded.thresholds is not None), soft_wrap=True)
+    console.print(
+        _links(result, taken=anyway or result.better_links, kept=loaded.thresholds is not None), soft_wrap=True
+    )
 
 
-def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
-    """What dedupe and index make of the labels."""
-    if found.links is not None and taken:
-        expected = {promise.aimed: promise.precision for promise in found.promised}
+def _links(result: "Calibration", *, taken: bool, kept: bool) -> str:
+    """The line on the use of the labels by dedupe and index."""
+    if result.links is not None and taken:
+        expected = {promise.aimed: promise.precision for promise in result.promised}
         promises = ", ".join(
-            _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in found.links.links
+            _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in result.links.links
         )
         default = expected.get(None)
         said = "" if default is None else f" (precision to be expected: {_shown(default)})"
         return (
-            f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest{said}. Precision "
-            f"of links: {promises}"
+            f"dedupe and index link from score {result.links.f1_threshold:.4g} on, where F1 is highest{said}. "
+            f"Precision of links: {promises}"
         )
     stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
-    if found.links is not None:
+    if result.links is not None:
         return f"{stay}these pairs do not contradict them (--anyway replaces them)"
     return (
         f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew from a "
@@ -134,7 +136,7 @@ def _promise(precision: float, threshold: float | None, expected: "IntervalEstim
     return f"{precision:g} from score {threshold:.4g} on{said}"
 
 
-def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
+def _show(console: Console, result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     from twicetold.trained.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
@@ -144,19 +146,19 @@ def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
     for head in ("", "before", "after", "difference"):
         table.add_column(head, justify="right")
-    table.add_row("threshold", f"{found.before.threshold:.4g}", f"{found.after.threshold:.4g}", "")
-    for name, before in found.stored.items():
-        cells = (_shown(before), _shown(found.fitted[name]), _shown(found.gained[name], "+"))
+    table.add_row("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", "")
+    for name, before in result.stored.items():
+        cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
         table.add_row(NAMES.get(name, name), *cells)
     console.print(table)
     console.print(f"{_intervals(pairs)} {end}", markup=False, soft_wrap=True)
-    for numbers, what in ((found.stored, "the stored threshold"), (found.fitted, "the new one")):
+    for numbers, what in ((result.stored, "the stored threshold"), (result.fitted, "the new one")):
         if warning := one_answer(numbers["accuracy"].value, pairs.share, what):
             console.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:
-    """What the intervals are about, and how many more labels would make them half as wide."""
+    """The line on the scope of the intervals and the number of labels that would halve them."""
     from twicetold.labels.assessment import for_half
 
     drawn = pairs.weighted or pairs.draw is not None

@@ -86,10 +86,10 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return
-    found = loaded.dedupe(read.texts, progress=tell, **options)
+    groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else _explain(loaded)
-    kept = write_files(read, found, written, drop=common.drop, format=spelling["format"], explain=explain)
-    _tell_found(read, found, int(kept.sum()), written, common, explain=explain)
+    kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
+    _report_groups(read, groups, int(kept.sum()), written, common, explain=explain)
 
 
 def _explain(model: "Model") -> "Why | None":
@@ -101,9 +101,9 @@ def _explain(model: "Model") -> "Why | None":
     return model.why
 
 
-def _tell_found(
+def _report_groups(
     read: "TextFile",
-    found: "TextGroups",
+    groups: "TextGroups",
     kept: int,
     written: Mapping[str, str | None],
     common: Common,
@@ -118,12 +118,12 @@ def _tell_found(
 
     names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
     dropped = rows - kept if common.drop else 0
-    reasons = None if explain is None else _dedupe_messages.reasons(found, read.texts_of, explain)
+    reasons = None if explain is None else _dedupe_messages.reasons(groups, read.texts_of, explain)
     if common.as_json:
-        about = _dedupe_messages.as_json(found, read.texts, names, reasons)
+        about = _dedupe_messages.as_json(groups, read.texts, names, reasons)
         print(json_text({**about, **_dedupe_messages.dropped_as_json(dropped, rows, aside)}))
     else:
-        print(_dedupe_messages.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
+        print(_dedupe_messages.in_sentences(groups, read.texts, names, reasons), file=sys.stderr)
     if common.out != STANDARD:
         print(f"{common.out}: {counted(rows - dropped, 'row')}", file=sys.stderr)
     if common.drop:

@@ -18,7 +18,7 @@ SHOWN = 10  # pairs of terms of an explanation
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of a pair; without a verdict it says why."""
+    """A model's answer for a pair; without a verdict, the reason."""
 
     score: float
     about: str

@@ -57,14 +57,14 @@ def search_pairs(
         return pairs_within(vectors, limits, least, neighbours=neighbours)
     rest = dense.rest
     inner = None if limits is None else limits.take(rest)
-    found = pairs_within(of_rows(vectors, rest), inner, least, neighbours=neighbours)
+    pairs = pairs_within(of_rows(vectors, rest), inner, least, neighbours=neighbours)
     left, right, dots = dense.links
     return replace(
-        found,
-        left=np.append(rest[found.left], left),
-        right=np.append(rest[found.right], right),
-        dots=np.append(found.dots, dots),
-        unfinished=found.unfinished + dense.start.count - len(rest),
+        pairs,
+        left=np.append(rest[pairs.left], left),
+        right=np.append(rest[pairs.right], right),
+        dots=np.append(pairs.dots, dots),
+        unfinished=pairs.unfinished + dense.start.count - len(rest),
         start=dense.start,
     )
 
@@ -83,16 +83,16 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
         return candidate_pairs(vectors, least, neighbours=neighbours)
     count = len(limits.block)
     apart, packed = _large_blocks(limits)
-    found = []
+    parts = []
     for texts in apart:
         part = candidate_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
-        found.append(Candidates(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
+        parts.append(Candidates(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
     if len(packed):
-        found.append(_by_pieces(of_rows(vectors, packed), limits.take(packed), packed, least, neighbours))
-    left, right = (np.concatenate([getattr(part, side) for part in found]) for side in ("left", "right"))
-    dots = np.concatenate([part.dots for part in found])
+        parts.append(_by_pieces(of_rows(vectors, packed), limits.take(packed), packed, least, neighbours))
+    left, right = (np.concatenate([getattr(part, side) for part in parts]) for side in ("left", "right"))
+    dots = np.concatenate([part.dots for part in parts])
     keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
-    unfinished, approximate = sum(part.unfinished for part in found), any(part.approximate for part in found)
+    unfinished, approximate = sum(part.unfinished for part in parts), any(part.approximate for part in parts)
     return Candidates(keys // count, keys % count, dots[first], unfinished, approximate)
 
 
@@ -115,7 +115,7 @@ def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
 
 @dataclass(frozen=True)
 class _Reach:
-    """Of each place in the sorted order, those that it may be linked with: from `start` to before `stop`."""
+    """Places that each place in the sorted order may be linked with: from `start` to before `stop`."""
 
     start: Ints
     stop: Ints
@@ -125,9 +125,9 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
     order = np.lexsort((*(value for value in limits.values[:1]), limits.block))
     vectors, limits, names = of_rows(vectors, order), limits.take(order), names[order]
     reach = _reach(limits)
-    found = None if least is None else _above(vectors, limits, reach, least)
+    above = None if least is None else _above(vectors, limits, reach, least)
     left, right, dots, unfinished = (
-        _nearest(vectors, limits, reach, least, neighbours) if found is None else (*found, 0)
+        _nearest(vectors, limits, reach, least, neighbours) if above is None else (*above, 0)
     )
     return Candidates(names[left], names[right], dots, unfinished, False)
 
@@ -174,16 +174,16 @@ def _nearest(
             allowed &= np.abs(value[rows] - value[columns]) <= size
         allowed &= scores > -np.inf if least is None else scores >= least
         scores[~allowed] = -np.inf
-        found = nearest_rows(lambda *_: scores, scores.shape, most, tile=scores.shape)
+        hits = nearest_rows(lambda *_: scores, scores.shape, most, tile=scores.shape)
         full = 0 if both else int((allowed.sum(axis=1) > most).sum())
-        return found.query + start, found.row + first, found.similarity, full
+        return hits.query + start, hits.row + first, hits.similarity, full
 
     left, right, dots, unfinished = zip(*in_parallel(search, len(pieces)), strict=True)
     return np.concatenate(left), np.concatenate(right), np.concatenate(dots), sum(unfinished)
 
 
 def _reach(limits: Limits) -> _Reach:
-    """Of sorted texts."""
+    """The reach of each of the sorted texts."""
     value, size = (limits.values[0], limits.sizes[0]) if limits.values else (np.zeros(len(limits.block)), 0.0)
     values, code = np.unique(value, return_inverse=True)
     first = limits.block * (len(values) + 1)  # in ascending keys of block and value

@@ -62,25 +62,25 @@ def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -
     count = documents.shape[0]
     large = count > EXACT_UP_TO
     if least is not None:
-        found, approximate = _joined(vectors, least, large=large)
-        if found is not None:
-            return Candidates(*found, unfinished=0, approximate=approximate)
+        joined, approximate = _joined(vectors, least, large=large)
+        if joined is not None:
+            return Candidates(*joined, unfinished=0, approximate=approximate)
         neighbours = held(count, neighbours)
     approximate = large and isinstance(documents, np.ndarray)
     index = Index(documents, approximate=approximate)
-    near = _search(index, queries, min(neighbours + 1, count), approximate=approximate)
-    kept = (near.index != NOBODY) & (near.index != np.arange(count)[:, None])
+    nearest = _search(index, queries, min(neighbours + 1, count), approximate=approximate)
+    kept = (nearest.index != NOBODY) & (nearest.index != np.arange(count)[:, None])
     if least is not None:
-        kept &= near.similarity >= least
+        kept &= nearest.similarity >= least
     row, column = np.nonzero(kept)
     unfinished = 0 if least is None else int((kept.sum(axis=1) >= neighbours).sum())
-    pairs = once(count, row, near.index[row, column], near.similarity[row, column], most=len(row))
+    pairs = once(count, row, nearest.index[row, column], nearest.similarity[row, column], most=len(row))
     assert pairs is not None
     return Candidates(*pairs, unfinished, approximate)
 
 
 def held(count: int, neighbours: int) -> int:
-    """How many of each text are held, at least `neighbours`, where there are more pairs than `MOST_PAIRS`."""
+    """Number of neighbours held for each text, at least `neighbours`, if there are more pairs than `MOST_PAIRS`."""
     return max(neighbours, MOST_PAIRS // count)
 
 
@@ -92,11 +92,11 @@ def _joined(vectors: Vectors, least: float, *, large: bool) -> tuple[Pairs | Non
     if least > 0 and documents is queries:
         columns = dense_columns(documents)
         if len(columns):
-            found = mixed_self_pairs(documents, columns, least, most=MOST_PAIRS, approximate=large)
+            pairs = mixed_self_pairs(documents, columns, least, most=MOST_PAIRS, approximate=large)
         else:
-            found = by_prefixes(documents, least, most=MOST_PAIRS)
-        if found is not None:
-            return found, large and len(columns) > 0
+            pairs = by_prefixes(documents, least, most=MOST_PAIRS)
+        if pairs is not None:
+            return pairs, large and len(columns) > 0
     return by_all_columns(vectors, least, most=MOST_PAIRS), False
 
 
@@ -104,7 +104,7 @@ def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> Near
     if not approximate:  # it has threads of its own
         return index.search(queries, k=k)
     blocks = math.ceil(queries.shape[0] / QUERIES)
-    found = list(in_threads(lambda b: index.search(queries[b * QUERIES : (b + 1) * QUERIES], k=k), blocks))
+    nearest = list(in_threads(lambda b: index.search(queries[b * QUERIES : (b + 1) * QUERIES], k=k), blocks))
     return NearestTexts(
-        np.concatenate([each.index for each in found]), np.concatenate([each.similarity for each in found])
+        np.concatenate([each.index for each in nearest]), np.concatenate([each.similarity for each in nearest])
     )

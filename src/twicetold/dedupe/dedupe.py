@@ -126,19 +126,19 @@ class Prepared:
     def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
         progress(f"searching {counted(len(self.distinct), 'text')}")
-        near = search_pairs(
+        candidates = search_pairs(
             self.vectors,
             self.pairs.least_dot(least),
             neighbours=NEIGHBOURS,
             rule=self.options.rule,
             limits=None if self.limits is None else self.limits.take(self.distinct.rows),
         )
-        score = self.pairs.score_near(near, progress)
-        return Links.of(len(self.distinct), near.left, near.right, score), near
+        score = self.pairs.score_candidates(candidates, progress)
+        return Links.of(len(self.distinct), candidates.left, candidates.right, score), candidates
 
-    def grouping(self, links: Links, near: Candidates, least: float) -> Callable[[float], tuple[Links, Ints]]:
+    def grouping(self, links: Links, candidates: Candidates, least: float) -> Callable[[float], tuple[Links, Ints]]:
         """A function from a score, `least` or higher, to the links that reach it and the (m,) groups."""
-        groups = self.pairs.groups(links, least, self.options.rule, start=near.start)
+        groups = self.pairs.groups(links, least, self.options.rule, start=candidates.start)
 
         def at(score: float) -> tuple[Links, Ints]:
             reaching, codes = links.at_least(score), groups(score)
@@ -180,16 +180,16 @@ def dedupe(
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     distinct, least = prepared.distinct, prepared.link.score
     lowest = prepared.score_to_review() if options.review else least
-    candidates, near = prepared.search(lowest, progress)
+    scored, candidates = prepared.search(lowest, progress)
     progress("grouping")
-    links, codes = prepared.grouping(candidates, near, least)(least)
+    links, codes = prepared.grouping(scored, candidates, least)(least)
     grouped = Grouped.of(
         prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
     group, table = codes[distinct.place], _table(grouped, distinct.place)
     review = None
     if options.review:
-        review = borderline(candidates, least, codes, prepared.constraints, count=options.review)
+        review = borderline(scored, least, codes, prepared.constraints, count=options.review)
     return TextGroups(
         group=group,
         representative=grouped.row[distinct.place],
@@ -197,7 +197,7 @@ def dedupe(
         exact=distinct.exact,
         links=prepared.in_rows(links),
         table=table,
-        summary=_summary(prepared, grouped, table, near, progress),
+        summary=_summary(prepared, grouped, table, candidates, progress),
         review=None if review is None else prepared.in_rows(review),
     )
 
@@ -260,7 +260,7 @@ def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
 
 
 def _summary(
-    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, near: Candidates, progress: Progress
+    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, candidates: Candidates, progress: Progress
 ) -> DedupeSummary:
     """The dedupe in numbers; warnings are told as well."""
     distinct, links, limits = prepared.distinct, grouped.links, prepared.limits
@@ -272,8 +272,8 @@ def _summary(
         groups=len(table),
         grouped=int(table.size.sum()),
         largest=int(table.size.max(initial=1)),
-        unfinished=near.unfinished,
-        approximate=near.approximate,
+        unfinished=candidates.unfinished,
+        approximate=candidates.approximate,
         covered=prepared.thresholds.covered(links),
         alone=0 if limits is None else limits.alone,
         wide=0 if limits is None else limits.wide(group),

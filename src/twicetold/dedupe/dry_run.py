@@ -96,9 +96,9 @@ def dry_run(
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     scores = _scores_around(prepared)
-    links, near = prepared.search(min(scores), progress)
+    links, candidates = prepared.search(min(scores), progress)
     progress("grouping")
-    grouping = prepared.grouping(links, near, min(scores))
+    grouping = prepared.grouping(links, candidates, min(scores))
     return DryRun(
         texts=len(prepared.distinct.exact),
         distinct=len(prepared.distinct),
@@ -106,8 +106,8 @@ def dry_run(
         calibrated=prepared.link.calibrated,
         evidence=prepared.link.evidence,
         warnings=prepared.warnings,
-        unfinished=near.unfinished,
-        approximate=near.approximate,
+        unfinished=candidates.unfinished,
+        approximate=candidates.approximate,
         at=tuple(_at(prepared, scores[score], score, *grouping(score)) for score in sorted(scores)),
     )
 

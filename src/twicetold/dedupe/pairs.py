@@ -54,9 +54,9 @@ class PairsByVectors:
         """(C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
-    def score_near(self, near: Candidates, progress: Callable[[str], None]) -> Floats:
+    def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
-        return near.dots.astype(np.float64) + self.constant
+        return candidates.dots.astype(np.float64) + self.constant
 
     def groups(
         self,
@@ -116,10 +116,10 @@ class PairsByModel:
             scores[part] = read.score(left[part], right[part])
         return scores
 
-    def score_near(self, near: Candidates, progress: Callable[[str], None]) -> Floats:
+    def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors."""
-        progress(f"scoring {counted(len(near.left), 'pair')}")
-        return self.score(near.left, near.right)
+        progress(f"scoring {counted(len(candidates.left), 'pair')}")
+        return self.score(candidates.left, candidates.right)
 
     def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:
         """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.

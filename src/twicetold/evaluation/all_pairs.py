@@ -47,7 +47,7 @@ class PairHistogram:
 
     @property
     def has_both(self) -> bool:
-        """Whether there are a positive and a negative pair."""
+        """True if there are a positive and a negative pair."""
         return bool(self.positive.any() and self.negative.any())
 
     def counts(self) -> ScoreCounts:

@@ -145,7 +145,7 @@ def effective_size(weights: Floats) -> float:
 
 
 def platt_of_each(
-    score: Floats, positive: Floats, negative: Floats, *, near: tuple[float, float]
+    score: Floats, positive: Floats, negative: Floats, *, start: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """(R, 1) slope and intercept of Platt's calibration of each resample, by some of Newton's steps.
 
@@ -153,13 +153,13 @@ def platt_of_each(
         score: (K,) distinct.
         positive: (R, K) weight of the duplicates.
         negative: (R, K) weight of the others.
-        near: slope and intercept from which the steps begin.
+        start: slope and intercept from which the steps begin.
     """
     mean, spread = score.mean(), score.std() or 1.0
     z, weight = (score - mean) / spread, positive + negative
     target = _targets(positive, negative)
-    slope = np.full((len(weight), 1), near[0] * spread)
-    intercept = np.full((len(weight), 1), near[0] * mean + near[1])
+    slope = np.full((len(weight), 1), start[0] * spread)
+    intercept = np.full((len(weight), 1), start[0] * mean + start[1])
     for _ in range(STEPS):
         probability = sigmoid(slope * z + intercept)
         residual = weight * probability - target

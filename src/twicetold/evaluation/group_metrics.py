@@ -34,7 +34,7 @@ MEASURES = ("pair_f1", "b3", "ari")
 
 @dataclass(frozen=True)
 class GroupScores:
-    """How well predicted groups agree with true ones; each is 1 if they are the same."""
+    """Agreement of predicted groups with true ones; each score is 1 if they are the same."""
 
     precision: float
     """Of pairs; 0 if no pair is predicted."""

@@ -65,7 +65,7 @@ class MeasuredLinks:
 
 @dataclass(frozen=True)
 class GuaranteedPrecision:
-    """What is guaranteed of a file: the least precisions are those that nine of ten files have at least.
+    """Guaranteed precision of a file: nine of ten files have at least the least precisions.
 
     Args:
         threshold: the least similarity of a link.
@@ -86,7 +86,7 @@ class GuaranteedPrecision:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What is known of the links of files that are like validation.
+    """Precision of the links of files that are like validation.
 
     Args:
         texts: M.
@@ -97,7 +97,7 @@ class Guarantee:
     at: tuple[MeasuredLinks, ...]
 
     def of(self, links: MeasuredLinks, texts: int) -> GuaranteedPrecision:
-        """What is guaranteed of a file.
+        """The guaranteed precision of a file.
 
         Args:
             links: one of `at`.
@@ -138,7 +138,7 @@ class Guarantee:
 
 
 def guarantee(codes: Ints, links: Links) -> Guarantee:
-    """What the links of validation guarantee.
+    """Compute the guarantee from the links of validation.
 
     Args:
         codes: (M,) group of each text.

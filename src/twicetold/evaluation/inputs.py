@@ -122,7 +122,7 @@ def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.f
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value from JSON is a finite number: no truth value, and no whole number beyond the range of a float."""
+    """True if a value from JSON is a finite number: no truth value, no whole number beyond the range of a float."""
     try:
         return type(value) in (int, float) and math.isfinite(value)
     except OverflowError:

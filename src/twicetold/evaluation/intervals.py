@@ -189,7 +189,7 @@ def effective_units(units: Ints) -> float:
 
 
 def few_units(units: Ints | None) -> bool:
-    """Whether one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
+    """True if one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
 
     The sum of squares is then not merely uncertain but too small, as what a unit adds is relative to a mean that it
     makes itself. There is no interval, and no two models can be told apart.

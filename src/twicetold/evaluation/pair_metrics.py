@@ -32,7 +32,7 @@ class Confusion:
 
     @classmethod
     def at(cls, counts: ScoreCounts, threshold: float) -> "Confusion":
-        """Of counted scores, of which those from a threshold on are predicted to be duplicates."""
+        """Count the decisions of a threshold: scores from it on are predicted to be duplicates."""
         above = counts.score >= threshold
         true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
         return cls(true, false, counts.positives - true, counts.negatives - false)

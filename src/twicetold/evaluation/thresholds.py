@@ -72,7 +72,7 @@ class GroupingThreshold:
 
 @dataclass(frozen=True)
 class DedupeThresholds:
-    """What was chosen on the pairs of all validation documents.
+    """Thresholds chosen on the pairs of all validation documents.
 
     Args:
         group: what makes two documents duplicates of each other, such as `story`.
@@ -105,7 +105,7 @@ class DedupeThresholds:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is guaranteed of files of any size."""
+        """The guarantee for files of any size."""
         return Guarantee(self.texts, self.promised)
 
     @property
@@ -136,7 +136,7 @@ class DedupeThresholds:
 
 @dataclass(frozen=True)
 class LabelledLinks:
-    """What labelled pairs say about the links of a file.
+    """Thresholds of the links of a file, by labelled pairs.
 
     Args:
         file: name of the file of texts that they were drawn from.

@@ -132,7 +132,7 @@ class Tiling:
         return cls(order, torch.from_numpy(ordered), parts, group)
 
     def together(self, one: int, other: int) -> bool:
-        """Whether two different tiles are parts of one group."""
+        """True if two different tiles are parts of one group."""
         return self.group[one] is not None and self.group[one] == self.group[other]
 
     def same(self, tile: int) -> Tensor:

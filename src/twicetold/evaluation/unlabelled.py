@@ -55,7 +55,7 @@ class Bulk:
 
     @classmethod
     def of(cls, similarity: NDArray[np.float32]) -> "Bulk":
-        """Of a sample of pairs."""
+        """The bulk of a sample of pairs."""
         median, upper = np.quantile(similarity, [0.5, 0.9])
         return cls(float(median), float(upper))
 
@@ -89,7 +89,7 @@ def guess(similarity: NDArray[np.float32], *, exponent: float) -> Decision:
 
 
 def shows_threshold(guessed: Decision) -> bool:
-    """Whether a guess comes from the similarities; else they showed no threshold, and the constant was taken."""
+    """True if a guess comes from the similarities; else they showed no threshold, and the constant was taken."""
     return guessed.threshold != NEAR_COPIES
 
 

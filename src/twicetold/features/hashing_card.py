@@ -17,11 +17,11 @@ def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
     return {**own, "published": PUBLISHED}
 
 
-def by_view(found: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+def by_view(reports: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """The reports in a featuriser's `card_`, by view; the name is empty where there are no views."""
-    if not found:
+    if not reports:
         return {}
-    return {"": found} if "published" in found else dict(found)
+    return {"": reports} if "published" in reports else dict(reports)
 
 
 def in_words(one: Mapping[str, Any]) -> str:

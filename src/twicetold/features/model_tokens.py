@@ -114,7 +114,7 @@ class ModelTokens(Declared, BaseEstimator):
         return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)
 
     def _width(self) -> int:
-        """How many numbers the network reads: as many as it has vectors, and the one for unknown tokens."""
+        """Number of codes the network reads: one for each of its vectors, and one for unknown tokens."""
         ids = json.loads(self.architecture_).get("vocab_size")
         if type(ids) is not int:
             raise ValueError(f"expected the number of tokens as vocab_size of the architecture, got {ids!r:.40}")

@@ -139,7 +139,7 @@ def _word_marks(data: Bytes) -> tuple[Mask, Mask]:
 
 
 def _clitics(data: Bytes, word: Mask) -> tuple[Mask, NDArray[np.int64]]:
-    """Where an apostrophe begins a clitic, and where that clitic is the 't of n't."""
+    """Mask of apostrophes that begin a clitic, and places of those whose clitic is the 't of n't."""
     places = np.flatnonzero(_IS_APOSTROPHE[data])
     places = places[(places >= MARGIN) & (places < len(data) - MARGIN)]
     clitic = np.zeros(len(data), np.bool_)

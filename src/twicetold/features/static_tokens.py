@@ -139,7 +139,7 @@ class StaticTokens(Declared, BaseEstimator):
 
 
 def _folder(model: str) -> Path:
-    """Where a model's files are, which must be there."""
+    """The folder of a model's files, which must exist."""
     located = pretrained.folder_of(pretrained.located(model))
     for folder in (located, located / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():

@@ -67,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True)
 class IndexManifest:
-    """What an index is made of.
+    """Manifest of an index.
 
     Args:
         model: folder of the model that made the vectors, as it was then.

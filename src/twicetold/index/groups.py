@@ -73,7 +73,7 @@ class GroupChanges:
 
 @dataclass(frozen=True)
 class GroupRule:
-    """How the texts of an index are grouped.
+    """Rule that groups the texts of an index.
 
     Args:
         model: that made the vectors.
@@ -107,10 +107,10 @@ class GroupRule:
             pairs = PairsByModel(self.model.trained.read(distinct.texts), self.decision)
         else:
             pairs = PairsByVectors(vectors, self.decision, self.constant)
-        near = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
-        scores = pairs.score_near(near, lambda _: None)
-        links = Links.of(len(distinct), near.left, near.right, scores)
-        codes = pairs.groups(links, floor, self.rule, start=near.start)(floor)
+        candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
+        scores = pairs.score_candidates(candidates, lambda _: None)
+        links = Links.of(len(distinct), candidates.left, candidates.right, scores)
+        codes = pairs.groups(links, floor, self.rule, start=candidates.start)(floor)
         if len(constraints):
             codes = constraints.of_distinct(distinct.place).apply(links.at_least(floor), codes, pairs.score)[1]
         return codes[distinct.place]

@@ -85,7 +85,7 @@ class Segment:
 
     @property
     def groups_differ(self) -> bool:
-        """Whether groups are others than those of the texts when the part was made."""
+        """True if groups have changed since the part was made."""
         return not np.array_equal(self.groups, self.texts.column("group").to_numpy())
 
     @cached_property

@@ -114,7 +114,7 @@ class TextIndex:
 
     @property
     def rule(self) -> Rule:
-        """How links make groups."""
+        """The rule by which links make groups."""
         return self._manifest.rule
 
     @property

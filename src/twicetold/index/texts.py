@@ -59,7 +59,7 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path) -> "Texts":
-        """Of the folder of a part.
+        """Read the texts from the folder of a part.
 
         Raises:
             ValueError: if the file has other columns.

@@ -108,7 +108,7 @@ def _explained(model: TrainedModel, left: str, right: str) -> Explanation:
 
 
 def _of_members(model: Ensemble, left: str, right: str) -> Explanation:
-    """What the members say, side by side, each times its weight and its slope; then the constant, if there is one."""
+    """The members' contributions, side by side, each times its weight and slope; then the constant, if any."""
     parts = []
     for (name, member), weight in zip(model.members.items(), model.stacked.members, strict=True):
         if weight:

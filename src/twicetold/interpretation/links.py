@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Part:
-    """What a part of a model compares.
+    """Vectors that a part of a model compares.
 
     Args:
         name: of the member; empty of a model of one encoder.

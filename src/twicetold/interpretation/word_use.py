@@ -1,4 +1,4 @@
-"""Whether a file uses common words as often as the texts that a model was trained on.
+"""Comparison of a file's use of common words with that of the texts that a model was trained on.
 
 Texts of another kind have their own common words: questions have `what` and `how`, captions have `a`, `man` and `is`.
 So where a model knows how often each word occurs in its train texts, the sign is half the sum of the differences of
@@ -119,7 +119,7 @@ def expected(trained: TrainedModel) -> Expected | None:
 
 
 def _of(featuriser: object) -> Expected | None:
-    """What a featuriser holds."""
+    """The common words that a featuriser holds."""
     from twicetold.features.bm25 import Bm25Weights  # with these come scikit-learn, rich and much more
     from twicetold.features.tfidf import TfIdf
     from twicetold.features.word_hashing import WordHashing
@@ -142,7 +142,7 @@ def _of(featuriser: object) -> Expected | None:
 
 
 def _counts(featuriser: object) -> list[tuple[str, float]] | None:
-    """How often words occur in the train texts, up to a factor; None if it is not known."""
+    """Word frequencies in the train texts, up to a factor; None if unknown."""
     from twicetold.features.word_hashing import WordHashing
 
     if isinstance(featuriser, WordHashing):

@@ -1,4 +1,4 @@
-"""What a decision that was chosen on labelled pairs is worth on all pairs: estimates and 95 % intervals.
+"""Quality on all pairs of a decision that was chosen on labelled pairs: estimates and 95 % intervals.
 
 On the pairs that it was chosen on, a decision looks better than it is. How much, and how widely its true worth may lie
 around what is seen, is found by choosing again, many times:
@@ -61,7 +61,7 @@ Numbers: TypeAlias = dict[str, IntervalEstimate]
 
 @dataclass(frozen=True)
 class Assessment:
-    """What two decisions are worth.
+    """Quality of two decisions.
 
     Args:
         after: the decision that was chosen on the pairs.
@@ -124,7 +124,7 @@ def assess(
         copies = copies_of(stratum, part.stop - part.start, rng)
         same = rng.binomial(copies, likely)
         positive, negative = by_score(same * weight), by_score((copies - same) * weight)
-        new = _Cuts.of_each(distinct, positive, negative, aim, near=after)
+        new = _Cuts.of_each(distinct, positive, negative, aim, start=after)
         truths[part] = _metrics(new.sums(*mass))
         errors_after[part] = _metrics(new.sums(positive, negative)) - truths[part]
         errors_before[part] = _metrics(old.sums(positive, negative)) - truth_before
@@ -141,7 +141,7 @@ def assess(
 
 
 def for_half(labelled: int) -> int:
-    """How many more labels would make intervals about half as wide: they shrink with the root of the number."""
+    """Number of further labels that make intervals about half as wide: they shrink with the root of the number."""
     return 3 * labelled
 
 
@@ -165,11 +165,11 @@ class _Cuts:
         return cls._with(cut, decision.probability(score)[None])
 
     @classmethod
-    def of_each(cls, score: Floats, positive: Floats, negative: Floats, aim: Aim, *, near: Decision) -> "_Cuts":
+    def of_each(cls, score: Floats, positive: Floats, negative: Floats, aim: Aim, *, start: Decision) -> "_Cuts":
         """The decision of each resample; of cuts that are as good, the one in the widest gap."""
         value, gap = cut_values(positive, negative, aim), gaps(score)
         slight = 1e-6 * max(1.0, float(np.abs(value).max())) / max(float(gap.max()), 1e-300)
-        slope, intercept = platt_of_each(score, positive, negative, near=(near.slope, near.intercept))
+        slope, intercept = platt_of_each(score, positive, negative, start=(start.slope, start.intercept))
         probability = 0.5 * (1.0 + np.tanh(0.5 * (slope * score + intercept)))
         return cls._with(np.argmax(value + slight * gap, axis=1), probability)
 

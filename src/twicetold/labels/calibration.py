@@ -68,7 +68,7 @@ class CalibrationPairs:
 
     @property
     def weighted(self) -> bool:
-        """Whether the weights differ."""
+        """True if the weights differ."""
         return bool((self.weight != self.weight[0]).any())
 
     @property
@@ -78,7 +78,7 @@ class CalibrationPairs:
 
     @property
     def effective(self) -> float:
-        """Of how many pairs with equal weights the labels are worth, see `effective_size`."""
+        """The number of pairs of equal weight that tell as much, see `effective_size`."""
         return effective_size(self.weight)
 
 
@@ -112,11 +112,11 @@ class Calibration:
 
     @property
     def alike(self) -> bool:
-        """Whether a higher score is more alike by the labels; else verdicts and probabilities contradict each other."""
+        """True if a higher score is more alike by the labels; else verdicts and probabilities contradict each other."""
         return self.after.slope > 0
 
     def better(self, aim: Aim) -> bool:
-        """Whether the new decision is better than the stored one, as far as the numbers tell.
+        """True if the new decision is better than the stored one, as far as the numbers tell.
 
         It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
         log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
@@ -128,7 +128,7 @@ class Calibration:
 
     @property
     def better_links(self) -> bool:
-        """Whether there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
+        """True if there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
         return self.links is not None and self.contradicted is not False
 
 
@@ -231,7 +231,7 @@ def calibrate(
 
 
 def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
-    """Whether probabilities have both a higher Brier score and a higher log loss than the share of duplicates alone.
+    """True if probabilities have both a higher Brier score and a higher log loss than the share of duplicates alone.
 
     A lower bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is
     fitted to, also where thresholds over all pairs make better groups.

@@ -79,7 +79,7 @@ class SampleEstimate:
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """What calling every candidate from a score on a duplicate would give."""
+    """Estimate for a threshold: every candidate from a score on is a duplicate."""
 
     threshold: float
     candidates: int

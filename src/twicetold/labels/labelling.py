@@ -84,7 +84,7 @@ class Labelling:
 
     @property
     def about(self) -> str:
-        """What two texts that say the same share."""
+        """The label that two texts that say the same share."""
         return str(self.source["label"])
 
     @property
@@ -160,7 +160,7 @@ class Labelling:
 
 
 def draw_file(out: Path) -> Path:
-    """Where the draw is kept."""
+    """The file of the draw."""
     return out.with_name(f"{out.name}.draw.json")
 
 
@@ -322,7 +322,7 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
 
 
 def _model_digest(folder: Path) -> str:
-    """Of what decides the model's scores and its verdicts."""
+    """Digest of all that decides the model's scores and its verdicts."""
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
 
 

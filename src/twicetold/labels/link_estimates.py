@@ -1,4 +1,4 @@
-"""How precise the links of a dedupe are, by the labels that their threshold was chosen on.
+"""Precision of the links of a dedupe, by the labels that their threshold was chosen on.
 
 `evaluation.thresholds.choose_on_labels` takes the lowest threshold at which the labelled pairs have a precision;
 without one that is asked for, links are made from the threshold with the highest F1 on. On the labelled pairs they have
@@ -29,7 +29,7 @@ FEWEST = 20  # resamples that have a threshold, below which nothing is said
 
 @dataclass(frozen=True)
 class LinkEstimate:
-    """What is to be expected of links from a threshold on.
+    """Expected precision of links from a threshold on.
 
     Args:
         aimed: the target precision; None: the threshold has the highest F1.
@@ -53,7 +53,7 @@ def link_estimates(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[LinkEstimate, ...]:
-    """What the thresholds of links are worth among all candidates.
+    """Estimate the precision at the thresholds of links among all candidates.
 
     Args:
         decision: whose calibration was fitted to these pairs.
@@ -89,7 +89,7 @@ def link_estimates(
             errors[each].append(seen - truths[each][-1])
     mass = copies * weight * (effective_size(weight) / weight.sum())
     positive = np.divide(same, copies, out=np.zeros(copies.shape), where=copies > 0) * mass
-    slope, intercept = platt_of_each(score, positive, mass - positive, near=(decision.slope, decision.intercept))
+    slope, intercept = platt_of_each(score, positive, mass - positive, start=(decision.slope, decision.intercept))
     again = mass * sigmoid(slope * score + intercept)
     found = []
     for name, (threshold, seen) in chosen.items():

@@ -61,7 +61,7 @@ class Cells:
         return cls(member, np.searchsorted(own[member], cells), visitor // asked.shape[1], visit)
 
     def blocks(self) -> list[tuple[Ints, Ints]]:
-        """Of each cell, the vectors that are compared with it, and those in it."""
+        """The vectors that are compared with each cell, and those in it."""
         return list(zip(np.split(self.visitor, self.visit[1:-1]), np.split(self.member, self.start[1:-1]), strict=True))
 
     def pairs(self, vectors: Vectors, threshold: float) -> Iterator[Pairs]:
@@ -84,7 +84,7 @@ def sampled(count: int) -> Ints:
 
 
 def cells_for(count: int) -> int:
-    """How many cells so many vectors have, about."""
+    """Approximate number of cells for so many vectors."""
     return max(1, round(math.sqrt(count)))
 
 

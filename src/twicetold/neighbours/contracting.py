@@ -71,14 +71,14 @@ def contracted(
         some, active = order[waiting[order]][: _sampled(count)], np.flatnonzero(waiting)
         if not len(active):
             break
-        near = _similar(rows, active, some, allowed)
-        degree = (near >= threshold).sum(axis=0)
+        to_some = _similar(rows, active, some, allowed)
+        degree = (to_some >= threshold).sum(axis=0)
         if int(degree.sum()) * len(active) <= 2 * most * len(some):
             break
         place = np.searchsorted(active, some)
-        chosen = _unlinked(near[place] >= threshold, degree, most / len(active))
-        cell, similarity = _cells(rows, active, near[:, chosen], some[chosen], threshold)
-        best = _partners(near, cell, cell[place], threshold)
+        chosen = _unlinked(to_some[place] >= threshold, degree, most / len(active))
+        cell, similarity = _cells(rows, active, to_some[:, chosen], some[chosen], threshold)
+        best = _partners(to_some, cell, cell[place], threshold)
         joined = np.flatnonzero(best != NONE)
         if not len(joined):
             break
@@ -111,12 +111,12 @@ def _hashes(rows: Matrix) -> NDArray[np.uint64]:
 
 def _similar(rows: Matrix, active: Ints, some: Ints, allowed: Allowed | None) -> NDArray[np.float32]:
     """(A, R) dot products; -inf to itself and where a link is not allowed."""
-    near = _products(rows[active], rows[some])
+    dots = _products(rows[active], rows[some])
     if allowed is not None:
         for column, row in enumerate(some.tolist()):
-            near[~allowed(active, np.full(len(active), row)), column] = -np.inf
-    near[np.searchsorted(active, some), np.arange(len(some))] = -np.inf
-    return near
+            dots[~allowed(active, np.full(len(active), row)), column] = -np.inf
+    dots[np.searchsorted(active, some), np.arange(len(some))] = -np.inf
+    return dots
 
 
 def _products(rows: Matrix, others: Matrix) -> NDArray[np.float32]:
@@ -136,21 +136,21 @@ def _unlinked(linked: NDArray[np.bool_], degree: Ints, least: float) -> Ints:
 
 
 def _cells(
-    rows: Matrix, active: Ints, near: NDArray[np.float32], centre: Ints, threshold: float
+    rows: Matrix, active: Ints, similarity: NDArray[np.float32], centre: Ints, threshold: float
 ) -> tuple[Ints, Floats]:
     """(A,) cell of each text, `NONE` if it is in no cell, and its similarity to the mean.
 
     Args:
         rows: (n, D) vectors.
         active: (A,) texts.
-        near: (A, C) similarities to the centres; -inf where a link is not allowed, and of a centre to itself.
+        similarity: (A, C) similarities to the centres; -inf where a link is not allowed, and of a centre to itself.
         centre: (C,) texts.
         threshold: least similarity to a mean.
     """
     own = rows[active]
-    apart = near == -np.inf
+    apart = similarity == -np.inf
     apart[np.searchsorted(active, centre), np.arange(len(centre))] = False
-    score = np.where(apart | (near > -np.inf), near, np.inf)  # a centre is in its own cell
+    score = np.where(apart | (similarity > -np.inf), similarity, np.inf)  # a centre is in its own cell
     for _ in range(MEANS):
         cell = _best(score, threshold)
         inside = np.flatnonzero(cell != NONE)
@@ -166,9 +166,9 @@ def _best(score: NDArray[np.float32], threshold: float) -> Ints:
     return np.where(score.max(axis=1) >= threshold, score.argmax(axis=1), NONE)
 
 
-def _partners(near: NDArray[np.float32], cell: Ints, of_some: Ints, threshold: float) -> Ints:
+def _partners(similarity: NDArray[np.float32], cell: Ints, of_some: Ints, threshold: float) -> Ints:
     """(A,) place of the most similar sampled text of the same cell, `NONE` if none is similar enough."""
-    inside = np.where(of_some[None, :] == cell[:, None], near, -np.inf)
+    inside = np.where(of_some[None, :] == cell[:, None], similarity, -np.inf)
     return np.where(cell != NONE, _best(inside, threshold), NONE)
 
 

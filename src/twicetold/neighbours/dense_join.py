@@ -41,7 +41,7 @@ Some: TypeAlias = slice | Ints
 
 @dataclass(frozen=True)
 class Rotation:
-    """How vectors are rotated and cut.
+    """Rotation and cut of vectors.
 
     Args:
         axes: (d, d) orthonormal, those with most of the length of vectors first; None: vectors stay as they are.
@@ -85,11 +85,11 @@ class Rotation:
         """(n, r + 1) heads and norms of the rest, or the vectors themselves."""
         if self.axes is None or self.kept == len(self.axes):
             return np.ascontiguousarray(vectors, np.float32)
-        found = np.empty((len(vectors), self.kept + 1), np.float32)
+        cut = np.empty((len(vectors), self.kept + 1), np.float32)
         for start in range(0, len(vectors), ROTATED):
             part = slice(start, start + ROTATED)
-            found[part] = _cut(vectors[part] @ self.axes, self.kept)
-        return found
+            cut[part] = _cut(vectors[part] @ self.axes, self.kept)
+        return cut
 
 
 def dense_pairs(queries: Dense, documents: Dense, threshold: float, *, reduce: bool = False) -> Pairs:
@@ -158,8 +158,8 @@ def pairs_of_blocks(
         left, right = _nearly_above(asked[rows], heads[columns], threshold)
         left, right = everyone[rows][left], everyone[columns][right]
         kept = left < right if ordered else left != right
-        found = verified(queries, left[kept], documents, right[kept], threshold)
-        return found if verify is None else verify(found[0], found[1])
+        pairs = verified(queries, left[kept], documents, right[kept], threshold)
+        return pairs if verify is None else verify(pairs[0], pairs[1])
 
     with serial_products():
         yield from in_threads(compare, len(blocks))
@@ -193,7 +193,7 @@ def _nearly_above(queries: Dense, documents: Dense, threshold: float) -> tuple[I
     """Pairs of rows whose product reaches the threshold, or nearly so."""
     longest = _longest(queries) * _longest(documents)
     least = np.float32(threshold - ROUNDING * max(longest, abs(threshold)))
-    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     high, wide = TILE
     for top in range(0, len(queries), high):
         rows = queries[top : top + high]
@@ -202,8 +202,8 @@ def _nearly_above(queries: Dense, documents: Dense, threshold: float) -> tuple[I
             place = true_places(tile_products(rows, columns) >= least)
             if len(place):
                 row, column = np.divmod(place, len(columns))
-                found.append((row + top, column + start))
-    left, right = (np.concatenate(side) for side in zip(*found, strict=True))
+                parts.append((row + top, column + start))
+    left, right = (np.concatenate(side) for side in zip(*parts, strict=True))
     return left, right
 
 

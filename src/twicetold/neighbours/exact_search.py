@@ -88,27 +88,27 @@ def nearest_rows(products: Products, shape: tuple[int, int], k: int, *, tile: tu
 
 def _nearest_of(tiles: Iterator[NDArray[np.float32]], k: int) -> Hits:
     """The `k` largest of each of b rows that come in tiles of some columns."""
-    found, start, fresh = Hits.joined([]), 0, 0
+    hits, start, fresh = Hits.joined([]), 0, 0
     bound: NDArray[np.float32] = np.full((1, 1), LOWEST)
     for scores in tiles:
         count, width = scores.shape
         require(not np.isnan(scores.max(initial=0)), "a similarity is not a number")
         if fresh > OFTEN * k * count:
-            found, fresh = found.nearest(k), 0
-            bound = np.maximum(bound, _least(found, k, count))
+            hits, fresh = hits.nearest(k), 0
+            bound = np.maximum(bound, _least(hits, k, count))
         if start == 0 and k <= width:
             bound = np.maximum(bound, reached_by(scores, k)[:, None])
         query, column = np.divmod(true_places(scores >= bound), width)
-        found = Hits.joined([found, Hits(query, column + start, scores[query, column])])
+        hits = Hits.joined([hits, Hits(query, column + start, scores[query, column])])
         start, fresh = start + width, fresh + len(query)
-    return found.nearest(k)
+    return hits.nearest(k)
 
 
-def _least(found: Hits, k: int, count: int) -> NDArray[np.float32]:
+def _least(hits: Hits, k: int, count: int) -> NDArray[np.float32]:
     """(b, 1) the smallest product of each query that has k of them; no bound where there are fewer."""
     least = np.full((count, 1), LOWEST, np.float32)
-    last = rank_in_runs(found.query) == k - 1
-    least[found.query[last], 0] = found.similarity[last]
+    last = rank_in_runs(hits.query) == k - 1
+    least[hits.query[last], 0] = hits.similarity[last]
     return least
 
 
@@ -133,7 +133,7 @@ def reached_by(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
 
 
 def true_places(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Where a mask with few true values is true; eight values are looked at together."""
+    """Indices of the true values of a mask with few; eight values are looked at together."""
     flat = mask.ravel()
     eights = len(flat) // 8 * 8
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()

@@ -162,7 +162,7 @@ def merge(
 
 @dataclass(frozen=True)
 class GroupTable:
-    """What holds each group together.
+    """Statistics of the links that hold each group together.
 
     Args:
         size: (G,) texts.
@@ -283,16 +283,16 @@ def _rounds(
     return Merges(count, np.asarray(one, np.int64), np.asarray(other, np.int64), np.asarray(similarity, np.float64))
 
 
-def _each_others_nearest(edges: _Edges, near: Ints, place: Ints) -> Ints:
+def _each_others_nearest(edges: _Edges, reaching: Ints, place: Ints) -> Ints:
     """Positions of the edges that are the strongest one of both their groups."""
-    one, other = edges.one[near], edges.other[near]
-    order = np.lexsort((_order_of_equals(place[one], place[other]), -edges.similarity[near]))
+    one, other = edges.one[reaching], edges.other[reaching]
+    order = np.lexsort((_order_of_equals(place[one], place[other]), -edges.similarity[reaching]))
     one, other = one[order], other[order]
     rank = np.arange(len(order))
     best = np.full(len(place), len(order))
     np.minimum.at(best, one, rank)
     np.minimum.at(best, other, rank)
-    return np.asarray(near[order[(best[one] == rank) & (best[other] == rank)]])
+    return np.asarray(reaching[order[(best[one] == rank) & (best[other] == rank)]])
 
 
 def _order_of_equals(one: Ints, other: Ints) -> NDArray[np.uint64]:

@@ -217,7 +217,7 @@ def baskets(rows: Any, number: int) -> Dense:
 
 @dataclass(frozen=True)
 class _Prefixes:
-    """Of the n rows, up to which column a row is common, and the norms of its first entries.
+    """The end of the common part of each of n rows, and the norms of its first entries.
 
     Args:
         common: (n,) norms of the common parts.

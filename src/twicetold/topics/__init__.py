@@ -1,1 +1,1 @@
-"""What vectors of texts are good for besides duplicates: groups by topic, and what measures them."""
+"""Uses of text vectors besides duplicates: groups by topic, and their measures."""

@@ -54,7 +54,7 @@ class Topics:
 
     @property
     def names(self) -> list[str]:
-        """Of each topic its terms in one line, or its number if it has none."""
+        """The terms of each topic in one line, or its number if it has none."""
         return [", ".join(terms) or f"topic {number}" for number, terms in enumerate(self.terms)]
 
 
@@ -102,12 +102,12 @@ def group_topics(
         return Topics(topic, closeness, (), none, none, vectors[none])
     asked = min(usual_count(len(known)) if count is None else count, len(known))
     rows = unit(vectors if len(known) == number else vectors[known])
-    found = spherical_k_means(rows, asked, seed=seed) if method == "kmeans" else ward(rows, asked)
-    topic[known], closeness[known] = found.label, found.closeness
-    size = np.bincount(found.label)
-    nearest = known[np.lexsort((-found.closeness, found.label))[np.cumsum(size) - size]]
+    clusters = spherical_k_means(rows, asked, seed=seed) if method == "kmeans" else ward(rows, asked)
+    topic[known], closeness[known] = clusters.label, clusters.closeness
+    size = np.bincount(clusters.label)
+    nearest = known[np.lexsort((-clusters.closeness, clusters.label))[np.cumsum(size) - size]]
     named = distinctive_terms(texts, topic, len(size), terms=terms)
-    return Topics(topic, closeness, tuple(named), size, nearest, found.centre)
+    return Topics(topic, closeness, tuple(named), size, nearest, clusters.centre)
 
 
 def has_direction(vectors: Matrix) -> NDArray[np.bool_]:

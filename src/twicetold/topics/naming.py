@@ -41,17 +41,17 @@ def distinctive_terms(
         count: T.
         terms: at most so many of each topic.
     """
-    found = words(texts, lower_case=True)
+    tokens = words(texts, lower_case=True)
     usable = (
-        pc.and_(pc.match_substring_regex(found.spellings, _WORD), pc.match_substring_regex(found.spellings, _LETTER))
+        pc.and_(pc.match_substring_regex(tokens.spellings, _WORD), pc.match_substring_regex(tokens.spellings, _LETTER))
         .to_numpy(zero_copy_only=False)
         .astype(bool)
     )
-    usable &= pc.not_equal(found.spellings, _CLITIC).to_numpy(zero_copy_only=False).astype(bool)
-    at = np.repeat(topic, np.diff(found.offsets))
-    kept = usable[found.codes] & (at >= 0)
-    vocabulary = len(found.spellings)
-    pair, often = np.unique(at[kept] * vocabulary + found.codes[kept], return_counts=True)
+    usable &= pc.not_equal(tokens.spellings, _CLITIC).to_numpy(zero_copy_only=False).astype(bool)
+    at = np.repeat(topic, np.diff(tokens.offsets))
+    kept = usable[tokens.codes] & (at >= 0)
+    vocabulary = len(tokens.spellings)
+    pair, often = np.unique(at[kept] * vocabulary + tokens.codes[kept], return_counts=True)
     if not len(pair):
         return [()] * count
     row, code = np.divmod(pair, vocabulary)
@@ -60,7 +60,7 @@ def distinctive_terms(
     row, code = row[order], code[order]
     place = np.arange(len(row)) - np.searchsorted(row, row)
     row, code = row[place < terms], code[place < terms]
-    spelt = found.spellings.take(code).to_pylist()
+    spelt = tokens.spellings.take(code).to_pylist()
     ends = np.searchsorted(row, np.arange(count + 1))
     return [tuple(spelt[start:end]) for start, end in pairwise(ends.tolist())]
 

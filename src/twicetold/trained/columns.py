@@ -62,7 +62,7 @@ class ColumnEncoder(ABC):
 
     @abstractmethod
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """What each column adds, as query and as document; see `models.protocol.Linear`."""
+        """The part of each column, as query and as document; see `models.protocol.Linear`."""
 
 
 class CosineOfRows(ColumnEncoder):

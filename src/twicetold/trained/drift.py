@@ -1,4 +1,4 @@
-"""Whether texts and scores are unlike those that a model was trained and validated on.
+"""Drift of texts and scores from those that a model was trained and validated on.
 
 Two signs, where a model has what they need:
 
@@ -74,7 +74,7 @@ class Drift:
 
     @property
     def distance(self) -> float | None:
-        """Of the scores from the nearest mixture; None if the model has no validation scores, or there are few."""
+        """Distance of the scores from the nearest mixture; None without validation scores, or with few scores."""
         total = int(self.counts.sum())
         if not len(self.edges) or total < AT_LEAST:
             return None
@@ -96,7 +96,7 @@ class Drift:
 
 
 def drift_of_text(model: LoadedModel, text: str) -> str | None:
-    """What the model does not know of a single text, if that is most of it."""
+    """The part of a single text that the model does not know, if that is most of it."""
     known, words = _known(model), _content(text, folded=_folded(model))
     unknown = [] if known is None else [word for word in words if word not in known]
     if len(unknown) > UNKNOWN_OF_ONE * len(words):
@@ -122,7 +122,7 @@ def _content(text: str, *, folded: bool) -> list[str]:
 
 
 def _folded(model: LoadedModel) -> bool:
-    """Whether the model reads texts in their normal form."""
+    """True if the model reads texts in their normal form."""
     from twicetold.features.folded import FoldedTerms  # with it come rich and much more, from scikit-learn
 
     return any(isinstance(featuriser, FoldedTerms) for featuriser in featurisers(model.trained))

@@ -84,12 +84,12 @@ class ReadByMembers:
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether the score of every member is, so that of the ensemble is, up to the constant."""
+        """True if the score of every member is, so that of the ensemble is, up to the constant."""
         return all(texts.score_is_dot_product for texts in self.texts)
 
     @property
     def searchable(self) -> bool:
-        """Whether there are search vectors: only if the scores of all members are dot products."""
+        """True if there are search vectors: only if the scores of all members are dot products."""
         return self.score_is_dot_product
 
     def log_odds(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -233,7 +233,7 @@ def check_members(members: Mapping[str, TrainedModel]) -> None:
 
 
 def constant(model: TrainedModel) -> float:
-    """What the score of a pair has beyond the dot product of its vectors, where it is one; see above."""
+    """The score of a pair minus the dot product of its vectors, where it is one; see above."""
     if not isinstance(model, Ensemble):
         return 0.0
     members, stacked = list(model.members.values()), model.stacked

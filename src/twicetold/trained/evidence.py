@@ -1,11 +1,11 @@
-"""What the thresholds and probabilities of a model rest on, in words."""
+"""Evidence for the thresholds and probabilities of a model, in words."""
 
 from twicetold import layout
 from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecord
 
 
 def of_pairs(known: ThresholdRecord, about: str | None = None) -> str:
-    """What the threshold and the probabilities of pairs rest on.
+    """Evidence for the threshold and the probabilities of pairs.
 
     Args:
         known: of the model.
@@ -15,7 +15,7 @@ def of_pairs(known: ThresholdRecord, about: str | None = None) -> str:
 
 
 def of_links(known: ThresholdRecord, about: str | None = None) -> str:
-    """What the threshold and the probabilities of links among all texts of a file rest on. Arguments: `of_pairs`."""
+    """Evidence for the threshold and the probabilities of links among all texts of a file. Arguments: `of_pairs`."""
     calibrated = known.calibrated(about)
     if known.dedupe is None:
         said = f"{'labelled pairs of ' if calibrated is None else ''}{_pairs(known, about)}"

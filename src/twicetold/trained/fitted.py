@@ -97,7 +97,7 @@ FILES = {  # in the package, as in conf/pretrained/wordllama.yaml
 
 
 def mixture() -> Mixture:
-    """What is compared here: with vectors, where they are installed."""
+    """The mixture in use: with vectors, where they are installed."""
     return LEXICAL if _installed() is None else WITH_VECTORS
 
 
@@ -163,7 +163,7 @@ def guessed(vectors: Matrix, texts: Sequence[str], *, exponent: float) -> tuple[
 
 
 def fitted_data(texts: Sequence[str], name: str) -> dict[str, str]:
-    """What a model folder says of the texts that a model was fitted to: their name and a hash of them."""
+    """The record of the texts that a model was fitted to: their name and a hash of them."""
     return {"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()}
 
 

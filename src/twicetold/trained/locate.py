@@ -52,7 +52,7 @@ def require_model(model: str | Path) -> None:
 
 
 def _what_to_do(place: Path) -> str:
-    """What makes the model of a folder that has none, by what is there and by its name."""
+    """Advice on making the model of a folder that has none, by its files and its name."""
     found = CELL.fullmatch(place.name)
     if "demo" in place.parts and found is not None:
         return "make demo trains it"

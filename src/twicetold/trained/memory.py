@@ -9,7 +9,7 @@ _FORGET_PEAK = "5"  # proc(5): sets the peak to what is resident now
 
 
 def resident() -> int:
-    """What is resident now; on Linux only."""
+    """Resident memory now; on Linux only."""
     return _of_status("VmRSS")
 
 

@@ -34,17 +34,17 @@ class Neural:
 
     @property
     def searchable(self) -> bool:
-        """Whether it embeds each text alone."""
+        """True if it embeds each text alone."""
         return isinstance(self.encoder, Searchable)
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether it scores by these vectors."""
+        """True if it scores by these vectors."""
         return isinstance(self.encoder, Searchable) and self.encoder.score_is_dot_product
 
     @property
     def linear(self) -> bool:
-        """Whether the vectors are linear in the feature rows."""
+        """True if the vectors are linear in the feature rows."""
         return isinstance(self.encoder, Linear)
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:

@@ -19,10 +19,10 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
     Args:
         config: resolved; the files mined by a teacher must exist.
     """
-    found = list(named("pretrained_on", config["features"]))
+    sources = list(named("pretrained_on", config["features"]))
     for card in _mined(config):
-        found += card.get("pretrained_on", [])
-    return list(dict.fromkeys(found))
+        sources += card.get("pretrained_on", [])
+    return list(dict.fromkeys(sources))
 
 
 def seen(config: Mapping[str, Any]) -> list[str] | None:
@@ -37,16 +37,16 @@ def seen(config: Mapping[str, Any]) -> list[str] | None:
 
 def joined(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
     """The sources that any of several parts has seen; None where one is not known."""
-    found: dict[str, None] = {}
+    sources: dict[str, None] = {}
     for part in parts:
         if part is None:
             return None
-        found |= dict.fromkeys(part)
-    return list(found)
+        sources |= dict.fromkeys(part)
+    return list(sources)
 
 
 def may_have_seen(seen: Sequence[str] | None, data: str) -> bool:
-    """Whether texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
+    """True if texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
 
     Args:
         seen: names of sources, or of single datasets; None where they are not known.
@@ -61,12 +61,12 @@ def pretrained_on_of(model: Path) -> list[str]:
     Raises:
         ValueError: if its recipe does not say so.
     """
-    found = json.loads((model / layout.RECIPE).read_text(encoding="utf-8")).get("pretrained_on")
-    if not isinstance(found, list) or not all(isinstance(source, str) for source in found):
+    sources = json.loads((model / layout.RECIPE).read_text(encoding="utf-8")).get("pretrained_on")
+    if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
         raise ValueError(
-            f"expected 'pretrained_on' in {model / layout.RECIPE} to be a list of texts, got {found!r:.80}"
+            f"expected 'pretrained_on' in {model / layout.RECIPE} to be a list of texts, got {sources!r:.80}"
         )
-    return found
+    return sources
 
 
 def seen_of(model: Path) -> list[str] | None:
@@ -76,19 +76,19 @@ def seen_of(model: Path) -> list[str] | None:
         ValueError: if its recipe holds something else.
     """
     recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
-    found = recipe.get("seen", None if recipe.get("pretrained_on") else [])  # of a model of an earlier version
-    if found is not None and not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
-        raise ValueError(f"expected 'seen' in {model / layout.RECIPE} to be a list of names, got {found!r:.80}")
-    return found
+    sources = recipe.get("seen", None if recipe.get("pretrained_on") else [])  # of a model of an earlier version
+    if sources is not None and not (isinstance(sources, list) and all(isinstance(name, str) for name in sources)):
+        raise ValueError(f"expected 'seen' in {model / layout.RECIPE} to be a list of names, got {sources!r:.80}")
+    return sources
 
 
 def pretrained_files(config: Mapping[str, Any]) -> list[str]:
     """Pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
-    return [found for name in ("vectors", "model") for found in named(name, config["features"])]
+    return [file for name in ("vectors", "model") for file in named(name, config["features"])]
 
 
 def _mined(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a teacher's files of mined examples say of themselves."""
+    """The cards of a teacher's files of mined examples."""
     mined = (config["examples"] or {}).get("mined")
     cards = sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")) if mined else []
     return [json.loads(card.read_text(encoding="utf-8")) for card in cards]

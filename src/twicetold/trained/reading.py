@@ -53,15 +53,15 @@ class EncoderInUse(Protocol):
 
     @property
     def searchable(self) -> bool:
-        """Whether texts have search vectors."""
+        """True if texts have search vectors."""
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether the score of a pair is the dot product of these."""
+        """True if the score of a pair is the dot product of these."""
 
     @property
     def linear(self) -> bool:
-        """Whether the search vectors are linear in the feature rows, up to their lengths."""
+        """True if the search vectors are linear in the feature rows, up to their lengths."""
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See the function of this name."""
@@ -136,11 +136,11 @@ class ReadTexts(Protocol):
 
     @property
     def searchable(self) -> bool:
-        """Whether texts have search vectors; if not, the model scores pairs only."""
+        """True if texts have search vectors; if not, the model scores pairs only."""
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether the score of a pair is the dot product of its texts' search vectors."""
+        """True if the score of a pair is the dot product of its texts' search vectors."""
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """(P,) score of each pair of texts; higher means more alike."""

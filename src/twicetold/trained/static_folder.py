@@ -20,7 +20,7 @@ BLOCK = 1 << 22  # numbers that are read at a time
 
 
 def files_in(folder: Path) -> Path:
-    """Where the files are: the folder, or the one within it that sentence-transformers writes.
+    """The folder of the files: this one, or the one within it that sentence-transformers writes.
 
     Raises:
         ValueError: if there are none.
@@ -68,7 +68,7 @@ def checked_width(place: Path) -> int:
 
 
 def is_model2vec(place: Path) -> bool:
-    """Whether the folder says so.
+    """True if the folder's config names the type model2vec.
 
     Raises:
         ValueError: if what says so is no JSON object.
@@ -80,7 +80,7 @@ def is_model2vec(place: Path) -> bool:
 
 
 def _tokens(file: Path) -> int:
-    """How many numbers the tokens of a tokenizer may have."""
+    """Number of codes that the tokens of a tokenizer may have."""
     read_object(file, limit=STATE_LIMIT)
     vocabulary = loaded(file.read_text(encoding="utf-8"), None).get_vocab()
     if not vocabulary:

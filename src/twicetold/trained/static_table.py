@@ -143,7 +143,7 @@ def load_table(folder: Path) -> Scorer:
 
 
 def is_table(folder: Path) -> bool:
-    """Whether a model folder holds a table in place of an encoder."""
+    """True if a model folder holds a table in place of an encoder."""
     try:
         return KEY in read_recipe(folder)
     except (OSError, ValueError):

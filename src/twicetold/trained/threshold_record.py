@@ -55,7 +55,7 @@ class CalibrationRecord:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """What `labels.calibration.save_calibrated` wrote.
+        """Read the record that `labels.calibration.save_calibrated` wrote.
 
         Raises:
             ValueError: if something is of another type.
@@ -76,7 +76,7 @@ class CalibrationRecord:
         )
 
     def is_about(self, label: str | None) -> bool:
-        """Whether the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
+        """True if the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
         return label is None or self.about in (None, label)
 
 
@@ -167,7 +167,7 @@ def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresh
 def _read(
     folder: Path, name: str, reader: Callable[[dict[str, Any]], T], *, again: str = "train the model"
 ) -> T | None:
-    """What a file of a model folder holds; None if there is no such file."""
+    """Read a file of a model folder; None if there is no such file."""
     with refusing(folder, again=again):
         require_model_files(folder)
         if not (folder / name).is_file():

@@ -186,7 +186,7 @@ class Model(LoadedModel):
         return super().record
 
     def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
-        """What gives the vectors of texts that it was fitted to a moment ago; None: they are to be encoded."""
+        """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
         known, self._known = self._known, None
         return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
@@ -213,7 +213,7 @@ class Model(LoadedModel):
     def dry_run(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> DryRun:
-        """How many links and groups `dedupe` would find, at some ten thresholds around the one of the options.
+        """Count the links and groups that `dedupe` would find, at some ten thresholds around the one of the options.
 
         With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` and `review` change
         nothing.

@@ -29,7 +29,7 @@ Scores = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scored:
-    """What was found in a file of pairs."""
+    """Summary of a scored file of pairs."""
 
     pairs: int
     duplicates: int | None

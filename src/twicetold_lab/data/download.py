@@ -137,8 +137,8 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A file that was found: the requested one or its replacement."""
+class _LocalFile:
+    """A local copy of a file: the requested one or its replacement."""
 
     file: RemoteFile
     path: Path
@@ -186,7 +186,7 @@ def fetch(
         if unknown := set(file.instead_of) - names:
             raise ValueError(f"{file.name} is to replace {sorted(unknown)}, but the files are {sorted(names)}")
     places = _Places(mirror, store, patience)
-    at_hand: dict[str, _Found] = {}
+    at_hand: dict[str, _LocalFile] = {}
     replaced: set[str] = set()
     for file in files:
         if file.instead_of or file.name in replaced:
@@ -209,7 +209,7 @@ def fetch(
     return manifest
 
 
-def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
+def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _LocalFile | None:
     """The first available one of several files; what is at hand is tried for all before any public address."""
     for file in choices:
         available = _from_package(file, tried) if file.installed else None
@@ -224,7 +224,7 @@ def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _
     return None
 
 
-def _place(source: _Found, target: Path) -> FileRecord:
+def _place(source: _LocalFile, target: Path) -> FileRecord:
     # A copy and not a hard link: an edit in the raw folder, or DVC's write protection, must not reach the store.
     file = source.file
     with write_file(target / file.name) as temporary:
@@ -233,7 +233,7 @@ def _place(source: _Found, target: Path) -> FileRecord:
     return FileRecord(file.name, file.source, source.origin, size, sha256, lines)
 
 
-def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found | None:
+def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _LocalFile | None:
     """The mirror's file, checked; None when the mirror does not have it."""
     mirror, patience = str(places.mirror), places.patience
     where = f"{file.source}/{file.name}"
@@ -267,7 +267,7 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
             f"{where} of the mirror is not the file that the mirror's {CHECKSUMS} lists: expected sha256 {expected}, "
             f"got {actual}. Repair the mirror, or unset TWICETOLD_MIRROR to use the public addresses"
         )
-    return _Found(file, path, "mirror")
+    return _LocalFile(file, path, "mirror")
 
 
 def _sums_at(base: str, cache: Path, patience: Patience) -> str:
@@ -281,14 +281,14 @@ def _sums_at(base: str, cache: Path, patience: Patience) -> str:
     return (cache / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
 
 
-def _from_store(file: RemoteFile, store: Path) -> _Found | None:
+def _from_store(file: RemoteFile, store: Path) -> _LocalFile | None:
     """The store's file, from an earlier download or put there by hand."""
     path = store / file.source / file.name
     if not path.is_file():
         return None
     record = beside(path, "origin.json")
     if not record.is_file():
-        return _Found(file, path, "store")
+        return _LocalFile(file, path, "store")
     try:
         about = json.loads(record.read_text(encoding="utf-8"))
         origin, sha256 = str(about["origin"]), about["sha256"]
@@ -299,10 +299,10 @@ def _from_store(file: RemoteFile, store: Path) -> _Found | None:
             f"{path} is no longer what was downloaded from {origin}. Delete it to download it again, or "
             f"delete {record.name} beside it to use the file as it is"
         )
-    return _Found(file, path, origin)
+    return _LocalFile(file, path, origin)
 
 
-def _from_package(file: RemoteFile, tried: list[str]) -> _Found | None:
+def _from_package(file: RemoteFile, tried: list[str]) -> _LocalFile | None:
     """The file of an installed package, checked; None when it is not there."""
     installed = file.installed
     assert installed is not None
@@ -317,10 +317,10 @@ def _from_package(file: RemoteFile, tried: list[str]) -> _Found | None:
     if fault := _fault(file, path):
         tried.append(f"{installed.path} of the installed package {installed.package}: {fault}; install another version")
         return None
-    return _Found(file, path, f"package {installed.package}")
+    return _LocalFile(file, path, f"package {installed.package}")
 
 
-def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _Found | None:
+def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _LocalFile | None:
     path = places.store / file.source / file.name
     for number, url in enumerate(file.urls, 1):
         last = number == len(file.urls) and not others_follow
@@ -340,7 +340,7 @@ def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_
             continue
         about = {"origin": url, "sha256": measure(path)[1]}
         write_text(beside(path, "origin.json"), json.dumps(about, indent=2) + "\n")
-        return _Found(file, path, url)
+        return _LocalFile(file, path, url)
     return None
 
 

@@ -1,4 +1,4 @@
-"""How far the links and groups of a dedupe can be trusted, over all pairs of test.
+"""Quality of the links and groups of a dedupe, over all pairs of test.
 
 At what `dedupe` chose on validation: average precision; precision and recall of the links; agreement of the groups with
 the true ones. All have intervals whose unit is the group.
@@ -57,7 +57,7 @@ class LinksOnTest:
 
 @dataclass(frozen=True)
 class Ranked:
-    """How well the similarity ranks all pairs of test."""
+    """Quality of the ranking of all pairs of test by similarity."""
 
     auroc: float
     average_precision: float
@@ -194,7 +194,7 @@ def report(
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:
-    """How well the similarity ranks all pairs, those of one group being duplicates."""
+    """Measure the ranking of all pairs by similarity, those of one group being duplicates."""
     histograms = pair_histograms(vectors, bins=bins)
     units = all_pairs_units(vectors, histograms, clusters=vectors.groups[group])
     interval = all_pairs_intervals(histograms, units)[group]["average_precision"]

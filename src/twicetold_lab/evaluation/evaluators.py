@@ -140,8 +140,8 @@ class Standard:
             curves |= {f"{name}{ON_TRAIN}": count.roc_curve().thinned() for name, count in counted.items()}
         units = all_pairs_units(test, histograms["test"], clusters=finest_clusters(test.groups, self.classes))
         pairs = all_pairs_intervals(histograms["test"], units)
-        found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
-        found |= {
+        intervals = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
+        intervals |= {
             name: pair_intervals.clustered_mean_interval(one.values, one.units)
             for name, one in retrieved["test"].items()
         }
@@ -149,7 +149,7 @@ class Standard:
         wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
         named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
         kept: dict[str, PairedUnits] = {name: one for name, one in named.items() if name in wanted}
-        return Report(metrics, {"test": found}, curves, kept)
+        return Report(metrics, {"test": intervals}, curves, kept)
 
     def labelled_pairs(
         self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, units: Ints | None = None
@@ -170,8 +170,8 @@ class Standard:
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
         kept = verdict_units(decision.duplicate(test.score), test.label, units)
         points = operating_points(val, test, calibration=decision, units=units)
-        found = {} if few_units(units) else self._pair_intervals(test, decision, units)
-        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
+        intervals = {} if few_units(units) else self._pair_intervals(test, decision, units)
+        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, {"accuracy": kept}, points)
 
     def graded_pairs(
         self,
@@ -204,7 +204,7 @@ class Standard:
             }
             for split, pairs in (("val", val), ("test", test))
         }
-        found = (
+        intervals = (
             {}
             if few_units(units)
             else {
@@ -217,7 +217,7 @@ class Standard:
         )
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
-        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
+        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, {"pearson": kept})
 
     def dedupe(self, test: DocumentVectors, chosen: DedupeThresholds, *, ranked: bool) -> dedupe_report.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
@@ -272,24 +272,25 @@ class Standard:
 
     def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
         k, units = self.neighbours, finest_clusters(vectors.groups, self.classes)
-        found: dict[str, Retrieved] = {}
+        measures: dict[str, Retrieved] = {}
         for rows, known in vectors.by_known():
             neighbours = nearest(known, k=k)
             for name, codes in known.groups.items():
                 if name in self.classes:
-                    found[f"knn_accuracy_{name}"] = Retrieved(knn_right(neighbours, codes).astype(float), units[rows])
+                    right = knn_right(neighbours, codes).astype(float)
+                    measures[f"knn_accuracy_{name}"] = Retrieved(right, units[rows])
                 else:
                     precision, recall, queries = precision_and_recall(neighbours, codes)
-                    found[f"precision_at_{k}_{name}"] = Retrieved(precision, units[rows[queries]])
-                    found[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
-        return found
+                    measures[f"precision_at_{k}_{name}"] = Retrieved(precision, units[rows[queries]])
+                    measures[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
+        return measures
 
     def _as_published(self, pairs: ScoredPairs) -> dict[str, float]:
         if self.published_threshold is None:
             return {}
         confusion = Confusion.of(pairs.score >= self.published_threshold, pairs.label)
-        found = {_at_published(name): getattr(confusion, name) for name in AT_PUBLISHED}
-        return found | {"published_threshold": self.published_threshold}
+        metrics = {_at_published(name): getattr(confusion, name) for name in AT_PUBLISHED}
+        return metrics | {"published_threshold": self.published_threshold}
 
     def _pair_intervals(self, pairs: ScoredPairs, decision: Decision, units: Ints | None) -> dict[str, Interval]:
         probability = decision.probability(pairs.score)

@@ -23,7 +23,7 @@ from twicetold_lab.evaluation.units import Units
 def all_pairs_units(
     vectors: DocumentVectors, histograms: dict[str, PairHistogram], *, clusters: NDArray[np.int64]
 ) -> dict[str, dict[str, Units]]:
-    """What each cluster adds to AUROC and average precision of all pairs.
+    """Contribution of each cluster to AUROC and average precision of all pairs.
 
     Args:
         vectors: the M documents that were counted.

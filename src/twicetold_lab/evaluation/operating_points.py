@@ -1,4 +1,4 @@
-"""Where the threshold on the score of labelled pairs can be set, and what each place costs on test.
+"""Possible thresholds on the score of labelled pairs, and the cost of each on test.
 
 Thresholds are chosen on validation: the lowest one whose precision there reaches an aim, the one with the highest F1,
 and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
@@ -31,7 +31,7 @@ BEST_F1, BEST_ACCURACY = "best F1", "best accuracy"
 
 @dataclass(frozen=True)
 class Rates:
-    """What a threshold does on one split."""
+    """Rates of a threshold on one split."""
 
     precision: float | None
     """None if no pair is flagged."""
@@ -73,16 +73,16 @@ class OperatingPoint:
         return right / (right + wrong) if right + wrong else None
 
 
-def points_from_json(found: Any) -> tuple[OperatingPoint, ...]:
+def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
     """The points from a list of what `dataclasses.asdict` gives.
 
     Raises:
         ValueError: if it is something else.
     """
     try:
-        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in found)
+        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in points)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"expected operating points with their rates, got {described(found)}: {error}") from error
+        raise ValueError(f"expected operating points with their rates, got {described(points)}: {error}") from error
 
 
 def operating_points(

@@ -41,8 +41,8 @@ def nearest(vectors: DocumentVectors, *, k: int) -> NearestTexts:
     documents = len(vectors)
     if not 0 < k < documents:
         raise ValueError(f"asked for {k} neighbours among {documents} documents: use a larger set or a smaller k")
-    found = Index(vectors.right).search(vectors.left, k=k + 1)
-    return found.keeping(found.index != np.arange(documents)[:, None], k=k)
+    neighbours = Index(vectors.right).search(vectors.left, k=k + 1)
+    return neighbours.keeping(neighbours.index != np.arange(documents)[:, None], k=k)
 
 
 def hits(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -69,8 +69,8 @@ def precision_and_recall(
     queries = np.flatnonzero(relatives > 0)
     if queries.size == 0:
         raise ValueError("no document has another of its group in the evaluated set: retrieval cannot be measured")
-    found = hits(neighbours, codes)[queries]
-    return found / neighbours.index.shape[1], found / relatives[queries], queries
+    relevant = hits(neighbours, codes)[queries]
+    return relevant / neighbours.index.shape[1], relevant / relatives[queries], queries
 
 
 def knn_right(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -127,7 +127,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchReport:
     """Results of the search.
 
     Args:
@@ -163,7 +163,7 @@ class CorpusSearch:
     index_from: int = 10_000
     seed: int = 0
 
-    def report(self, queries: Vectors, texts: Vectors, *, val: Asked, test: Asked) -> Found:
+    def report(self, queries: Vectors, texts: Vectors, *, val: Asked, test: Asked) -> SearchReport:
         """Evaluate the queries of both splits.
 
         Args:
@@ -182,13 +182,13 @@ class CorpusSearch:
         kept: dict[str, PairedUnits] = {}
         for split, each in asked.items():
             depth = max(*self.at, *self.ndcg_at, self.rank)
-            found = search_for(each, exact, queries, k=depth)
-            values = self._measures(each, found)
+            results = search_for(each, exact, queries, k=depth)
+            values = self._measures(each, results)
             if index is not None:
-                found_by_index = search_for(each, index, queries, k=self.rank)
+                index_results = search_for(each, index, queries, k=self.rank)
                 values |= {
-                    f"index_recall_at_{self.rank}": recall(each, found_by_index, k=self.rank),
-                    f"index_agreement_at_{self.rank}": agreement(found, found_by_index, k=self.rank),
+                    f"index_recall_at_{self.rank}": recall(each, index_results, k=self.rank),
+                    f"index_agreement_at_{self.rank}": agreement(results, index_results, k=self.rank),
                 }
             metrics[split] = {name: float(value.mean()) for name, value in values.items()}
             if split == "test":
@@ -196,13 +196,13 @@ class CorpusSearch:
                 intervals[split] = {name: clustered_mean_interval(value, units) for name, value in values.items()}
                 compared = f"retrieval_ndcg_at_{self.rank}"
                 kept = {name: Units.of_mean(value, units) for name, value in values.items() if name == compared}
-        return Found(metrics, intervals, kept)
+        return SearchReport(metrics, intervals, kept)
 
-    def _measures(self, asked: Asked, found: NearestTexts) -> dict[str, Floats]:
+    def _measures(self, asked: Asked, results: NearestTexts) -> dict[str, Floats]:
         return {
-            **{f"retrieval_recall_at_{k}": recall(asked, found, k=k) for k in self.at},
-            f"retrieval_mrr_at_{self.rank}": reciprocal_rank(asked, found, k=self.rank),
-            **{f"retrieval_ndcg_at_{k}": discounted_gain(asked, found, k=k) for k in self.ndcg_at},
+            **{f"retrieval_recall_at_{k}": recall(asked, results, k=k) for k in self.at},
+            f"retrieval_mrr_at_{self.rank}": reciprocal_rank(asked, results, k=self.rank),
+            **{f"retrieval_ndcg_at_{k}": discounted_gain(asked, results, k=k) for k in self.ndcg_at},
         }
 
 
@@ -210,27 +210,27 @@ def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neare
     """The k most similar texts of each query, without itself and the known ones."""
     # Known texts are removed after the search, so it has to return as many more.
     deeper = int(group_sizes(asked.known)[asked.queries].max(initial=1))
-    found = index.search(queries[asked.queries], k=k + deeper)
+    results = index.search(queries[asked.queries], k=k + deeper)
     code, known = asked.relevant[asked.queries, None], asked.known[asked.queries, None]
-    struck = (asked.known[found.index] == known) & (asked.relevant[found.index] != code)
-    return found.keeping(~struck & (found.index != asked.queries[:, None]), k=k)
+    struck = (asked.known[results.index] == known) & (asked.relevant[results.index] != code)
+    return results.keeping(~struck & (results.index != asked.queries[:, None]), k=k)
 
 
-def recall(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
+def recall(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
     """(Q,) share of the relevant texts among the first k."""
-    return np.asarray(_right(asked, found, k).sum(axis=1) / asked.answers())
+    return np.asarray(_right(asked, results, k).sum(axis=1) / asked.answers())
 
 
-def reciprocal_rank(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
+def reciprocal_rank(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
     """(Q,) 1 / rank of the first relevant text among the first k, 0 where there is none."""
-    return np.asarray((_right(asked, found, k) / np.arange(1, k + 1)).max(axis=1))
+    return np.asarray((_right(asked, results, k) / np.arange(1, k + 1)).max(axis=1))
 
 
-def discounted_gain(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
+def discounted_gain(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
     """(Q,) normalised discounted cumulative gain of the first k (Järvelin and Kekäläinen 2002), relevance 0 or 1."""
     gain = 1 / np.log2(np.arange(2, k + 2))
     best = gain.cumsum()[np.minimum(asked.answers(), k) - 1]
-    return np.asarray(_right(asked, found, k) @ gain / best)
+    return np.asarray(_right(asked, results, k) @ gain / best)
 
 
 def agreement(exact: NearestTexts, other: NearestTexts, *, k: int) -> Floats:
@@ -239,7 +239,7 @@ def agreement(exact: NearestTexts, other: NearestTexts, *, k: int) -> Floats:
     return np.asarray(same.any(axis=2).mean(axis=1))
 
 
-def _right(asked: Asked, found: NearestTexts, k: int) -> NDArray[np.bool_]:
+def _right(asked: Asked, results: NearestTexts, k: int) -> NDArray[np.bool_]:
     """(Q, k) whether each of the first k is relevant."""
-    first = found.index[:, :k]
+    first = results.index[:, :k]
     return np.asarray((asked.relevant[first] == asked.relevant[asked.queries, None]) & (first != NOBODY))

@@ -46,7 +46,7 @@ class Selection:
                 )
 
     def over_all_pairs(self, kind: str) -> bool:
-        """Whether the primary metric is over all pairs of texts, and so is computed from their vectors."""
+        """True if the primary metric is over all pairs of texts, and so is computed from their vectors."""
         return kind == "documents" or self.primary[kind] == OF_CORPUS
 
     def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:

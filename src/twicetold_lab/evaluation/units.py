@@ -1,4 +1,4 @@
-"""What each unit of sampling adds to a measure of test: what a comparison of two models in pairs needs, kept in Git.
+"""Terms of each unit of sampling in a measure of test, for the comparison of two models in pairs; kept in Git.
 
 A unit is what the measure's interval draws as a whole: pairs that share texts, a story, a cluster of duplicates. Two
 models that were evaluated on the same units err on many of the same ones, so the standard error of their difference is
@@ -46,7 +46,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Whether a model's verdict about each of P pairs is right."""
+    """Correctness of a model's verdict about each of P pairs."""
 
     right: NDArray[np.bool_]
     digest: str
@@ -66,7 +66,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Units:
-    """What each of G units, pooled to U, adds to a measure."""
+    """Terms of G units, pooled to U, in a measure."""
 
     terms: Floats
     """(U,)"""
@@ -115,7 +115,7 @@ PairedUnits: TypeAlias = Verdicts | Units
 
 
 def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> PairedUnits:
-    """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
+    """Units of verdicts for a comparison in pairs: each verdict or, if pairs share texts, the terms of units."""
     if units is None or len(np.unique(units)) == len(units):
         return Verdicts.of(verdict, label)
     right = (verdict == label.astype(bool)).astype(np.float64)
@@ -136,7 +136,7 @@ def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
 
 
 def paired_test(one: Sequence[PairedUnits], other: Sequence[PairedUnits], *, difference: float) -> PairedTest:
-    """Whether two models differ on the same units.
+    """Test for a difference of two models on the same units.
 
     McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
     many degrees of freedom as there are effective units, of the mean over seeds, which says nothing of how another seed
@@ -208,19 +208,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:
-    """What `from_json` reads, of each measure; terms as 16-bit numbers, relative to the largest."""
+    """JSON of each measure, for `from_json`; terms as 16-bit numbers, relative to the largest."""
     return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
 
 
-def from_json(found: Any) -> dict[str, PairedUnits]:
+def from_json(content: Any) -> dict[str, PairedUnits]:
     """Measure -> what was kept.
 
     Raises:
         ValueError: if it is something else than `to_json` made.
     """
-    if not isinstance(found, list):
-        raise ValueError(f"expected a list of measures with their units, got {described(found)}")
-    return dict(_unpacked(each) for each in found)
+    if not isinstance(content, list):
+        raise ValueError(f"expected a list of measures with their units, got {described(content)}")
+    return dict(_unpacked(each) for each in content)
 
 
 def digest_of(*codes: NDArray[Any]) -> str:

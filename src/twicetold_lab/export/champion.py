@@ -47,7 +47,7 @@ class FinishedRun:
 
     @property
     def as_good(self) -> bool:
-        """Whether it is the best one, or a paired test cannot tell it from the best one."""
+        """True if it is the best one, or a paired test cannot tell it from the best one."""
         return self.behind is not None and self.behind[0] <= 0
 
 
@@ -70,19 +70,19 @@ def choose(data: str, runs: Path) -> Choice:
         FileNotFoundError: if no finished run has a model of this dataset.
         ValueError: if the runs were trained on different train splits, or selected by different metrics.
     """
-    found = {place: RunFolder.with_model(place) for place in sorted(runs.glob("*/")) if _is_finished(place)}
-    found = {place: about for place, about in found.items() if about.data == data}
-    if not found:
+    finished = {place: RunFolder.with_model(place) for place in sorted(runs.glob("*/")) if _is_finished(place)}
+    finished = {place: about for place, about in finished.items() if about.data == data}
+    if not finished:
         raise FileNotFoundError(
             f"no finished run of {data} in {runs}: expected folders with {layout.METRICS} and {layout.MODEL}/; train "
             "and evaluate a model first"
         )
     for what in ("digest", "primary"):
-        if len(kinds := {getattr(about, what): place for place, about in found.items()}) > 1:
+        if len(kinds := {getattr(about, what): place for place, about in finished.items()}) > 1:
             one, other = list(kinds.values())[:2]
             said = "trained on different train splits" if what == "digest" else "selected by different metrics"
             raise ValueError(f"{one} and {other} were {said}, so they cannot be compared: move one of them elsewhere")
-    candidates = [_candidate(place, about) for place, about in found.items()]
+    candidates = [_candidate(place, about) for place, about in finished.items()]
     candidates = sorted((c for c in candidates if not np.isnan(c.value)), key=lambda c: (-c.value, c.folder.name))
     if not candidates:
         raise ValueError(f"the primary metric of validation is undefined in all runs of {data} in {runs}")
@@ -173,8 +173,8 @@ def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | No
         return None
     few = few_units(one.units)
     if metric == "auroc" and np.isin(one.label, (0, 1)).all():
-        found = paired_auroc_test(one.score, two.score, one.label, one.units)
-        return PairedTest(found.difference, -1.0, 1.0, 1.0) if few else found
+        test = paired_auroc_test(one.score, two.score, one.label, one.units)
+        return PairedTest(test.difference, -1.0, 1.0, 1.0) if few else test
     if metric not in CORRELATIONS:
         return None
     first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))

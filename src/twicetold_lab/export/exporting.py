@@ -31,7 +31,7 @@ WRITTEN = frozenset({*KEPT, TABLE, SCALES, layout.RECIPE, CARD})
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export made.
+    """Result of an export.
 
     Args:
         folder: where it is.

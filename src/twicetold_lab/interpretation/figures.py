@@ -68,7 +68,7 @@ def save_explanation_figure(path: Path, explanation: Explanation) -> None:
 
 
 def _has_all_letters(terms: Iterable[str]) -> bool:
-    """Whether matplotlib's font has a shape for every letter."""
+    """True if matplotlib's font has a shape for every letter."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font = get_font(findfont(FontProperties()))

@@ -58,18 +58,18 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
     """
     names = dict.fromkeys(cell.data for cell in grid.cells)
     abouts = {name: _described(name, processed=processed, raw=raw, cards=cards) for name in names}
-    found = read_report(grid, runs=runs, abouts=abouts, processed=processed)
-    number = sum(len(row.runs) for each in found.datasets for row in each.board.rows)
+    report = read_report(grid, runs=runs, abouts=abouts, processed=processed)
+    number = sum(len(row.runs) for each in report.datasets for row in each.board.rows)
     lead = (
-        f"{_many(len(found.models), 'model')} on {_many(len(found.datasets), 'dataset')}, {_many(number, 'run')} in "
+        f"{_many(len(report.models), 'model')} on {_many(len(report.datasets), 'dataset')}, {_many(number, 'run')} in "
         "all. Training, thresholds and the best model were chosen on validation; the numbers below are of test."
     )
-    html = page(found.sections, lead=lead, datasets=list(names), models=found.models, footer=FOOTER)
-    write_text(target / layout.LEADERBOARD, leaderboard_csv(found.runs))
+    html = page(report.sections, lead=lead, datasets=list(names), models=report.models, footer=FOOTER)
+    write_text(target / layout.LEADERBOARD, leaderboard_csv(report.runs))
     write_text(target / layout.REPORT, html)
-    write_text(target / FILE, numbers_csv(found.sections))
+    write_text(target / FILE, numbers_csv(report.sections))
     write_errors(
-        {each.about.name: each.mistakes for each in found.datasets if isinstance(each.mistakes, Judged)}, target
+        {each.about.name: each.mistakes for each in report.datasets if isinstance(each.mistakes, Judged)}, target
     )
 
 

@@ -65,8 +65,8 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section | 
 
 def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
     """Seconds of training, averaged over those seeds of which they are known."""
-    found = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
-    return sum(found) / len(found) if found else None
+    known = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
+    return sum(known) / len(known) if known else None
 
 
 def in_words(run: RunFolder) -> str:
@@ -110,9 +110,9 @@ def cost_against_quality(board: Leaderboard) -> Figure | None:
     Raises:
         ValueError: if models were evaluated on different units.
     """
-    found = [(row, row.cost) for row in board.rows if row.cost and row.cost.texts_per_second_256]
-    found = [(row, cost) for row, cost in found if cost.processor == _usual([cost for _, cost in found])]
-    rows = {point: row for row, cost in found if (point := _point(row, cost, board.primary))}
+    costed = [(row, row.cost) for row in board.rows if row.cost and row.cost.texts_per_second_256]
+    costed = [(row, cost) for row, cost in costed if cost.processor == _usual([cost for _, cost in costed])]
+    rows = {point: row for row, cost in costed if (point := _point(row, cost, board.primary))}
     if len(rows) < 2:
         return None
     behind = rivals([*rows])
@@ -169,7 +169,7 @@ def _notes(board: Leaderboard) -> list[str]:
 
 
 def _distinguishable(compared: Sequence[Standing]) -> list[str]:
-    """How the models behind the front were told from it; nothing if there are none."""
+    """The note on the tests of the models behind the front; empty if there are none."""
     unpaired = [each.row.model for each in compared if each.against_first is None]
     if not compared:
         return []
@@ -184,8 +184,8 @@ def _usual(measured: Sequence[Cost]) -> str:
 
 
 def _point(row: Row, cost: Cost, primary: str) -> Point | None:
-    found = row.metrics["test"].get(primary)
-    if found is None or found.mean != found.mean or not cost.texts_per_second_256:
+    estimate = row.metrics["test"].get(primary)
+    if estimate is None or estimate.mean != estimate.mean or not cost.texts_per_second_256:
         return None
-    low, high = found.interval or (found.mean, found.mean)
-    return Point(row.model, 1e6 / cost.texts_per_second_256, found.mean, low, high, cost.model_bytes)
+    low, high = estimate.interval or (estimate.mean, estimate.mean)
+    return Point(row.model, 1e6 / cost.texts_per_second_256, estimate.mean, low, high, cost.model_bytes)

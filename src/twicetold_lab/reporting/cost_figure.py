@@ -83,11 +83,11 @@ class Bubble:
 
 def front(points: Sequence[Point]) -> list[Point]:
     """The points that no point that is as fast equals or beats, the fastest first."""
-    found: list[Point] = []
+    best: list[Point] = []
     for point in sorted(points, key=lambda point: (point.microseconds, -point.quality)):
-        if not found or point.quality > found[-1].quality:
-            found.append(point)
-    return found
+        if not best or point.quality > best[-1].quality:
+            best.append(point)
+    return best
 
 
 def rivals(points: Sequence[Point]) -> dict[Point, Point]:
@@ -152,9 +152,9 @@ Places: TypeAlias = dict[Point, tuple[float, float, float]]
 
 
 def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, str, str]]:
-    """Where names stand: each at the first free side of its circle; names without a free side are left out."""
+    """Places of names: each at the first free side of its circle; names without a free side are left out."""
     taken: list[Box] = [(x - _LEAST, y - _LEAST, x + _LEAST, y + _LEAST) for x, y, _ in places.values()]
-    found = {}
+    labels = {}
     for point in points:
         x, y, radius = places[point]
         wide, off = _LETTER * len(point.model), radius + _GAP
@@ -168,10 +168,10 @@ def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, s
             box = (left, down - _LINE + 2, left + wide, down + 2)
             inside = box[0] > _FRAME.left and box[2] < _FRAME.right and box[1] > _FRAME.top and box[3] < _FRAME.bottom
             if inside and not any(_overlap(box, other) for other in taken):
-                found[point] = (coordinate(across), coordinate(down), anchor)
+                labels[point] = (coordinate(across), coordinate(down), anchor)
                 taken.append(box)
                 break
-    return found
+    return labels
 
 
 def _overlap(one: Box, two: Box) -> bool:

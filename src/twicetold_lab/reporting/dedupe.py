@@ -1,4 +1,4 @@
-"""How far a dedupe can be trusted: links at an aimed precision and groups on test, and what was promised of them.
+"""Quality of a dedupe: links at an aimed precision and groups on test, and the precision promised for them.
 
 Thresholds and the rule of grouping come from validation (`evaluation.thresholds`), and so does the order of the models.
 Peers, which are other libraries, stand below the models.
@@ -49,7 +49,7 @@ def link_metric(measure: str, aim: float) -> str:
 
 
 def dedupe_section(board: Leaderboard, kind: str, peers: Sequence[Peer]) -> Section | None:
-    """How far a dedupe by each model can be trusted; None if no model was measured.
+    """The quality of a dedupe by each model; None if no model was measured.
 
     Args:
         board: all models.

@@ -114,21 +114,21 @@ class Judged:
         return TableCell(self.left[pair]), (words(self.right[pair]), words(label + grade), words(named + more))
 
 
-def error_sections(found: Judged | str | None, data: str) -> list[Section]:
+def error_sections(tested: Judged | str | None, data: str) -> list[Section]:
     """Mistakes and labels in doubt, or why they are left out; none for documents.
 
     Args:
-        found: from `judged`.
+        tested: from `judged`.
         data: name of the dataset.
     """
-    if not isinstance(found, Judged):
-        return [Section(TITLE, [found], is_page_only=True)] if found else []
-    surest = Section(TITLE, [EXPLANATION], tables=[found.table(found.surest)], is_folded=True, is_page_only=True)
-    if not len(found.doubtful):
+    if not isinstance(tested, Judged):
+        return [Section(TITLE, [tested], is_page_only=True)] if tested else []
+    surest = Section(TITLE, [EXPLANATION], tables=[tested.table(tested.surest)], is_folded=True, is_page_only=True)
+    if not len(tested.doubtful):
         return [surest]
-    exported, file = count(min(len(found.doubtful), EXPORTED)), doubtful_file(data)
-    where = f"There are {count(len(found.doubtful))}; twicetold label {file} asks about the first {exported}."
-    table = found.table(found.doubtful[:LISTED])
+    exported, file = count(min(len(tested.doubtful), EXPORTED)), doubtful_file(data)
+    where = f"There are {count(len(tested.doubtful))}; twicetold label {file} asks about the first {exported}."
+    table = tested.table(tested.doubtful[:LISTED])
     return [surest, Section("Labels in doubt", [DOUBTFUL, where], tables=[table], is_folded=True, is_page_only=True)]
 
 
@@ -172,17 +172,17 @@ def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | 
     )
 
 
-def write_errors(found: dict[str, Judged], target: Path) -> None:
+def write_errors(datasets: dict[str, Judged], target: Path) -> None:
     """Write each mistake, what all models say of the pairs of the page, and labels in doubt.
 
     Args:
-        found: by dataset.
+        datasets: by dataset.
         target: folder of `FILE` and, for each dataset, of the `doubtful_file` that `twicetold label` reads.
     """
-    if tables := [_table(data, each) for data, each in found.items()]:
+    if tables := [_table(data, each) for data, each in datasets.items()]:
         with write_file(target / FILE) as file:
             pq.write_table(pa.concat_tables(tables), file, compression="zstd")
-    for data, each in found.items():
+    for data, each in datasets.items():
         if len(each.doubtful):
             write_text(target / doubtful_file(data), _doubtful_csv(each))
 
@@ -192,30 +192,30 @@ def doubtful_file(data: str) -> str:
     return f"{data}-doubtful.csv"
 
 
-def _table(data: str, found: Judged) -> pa.Table:
+def _table(data: str, tested: Judged) -> pa.Table:
     """A row for each mistake, and for each model and each pair that is shown or in doubt."""
-    kept = found.wrong.copy()
-    kept[:, np.concatenate([found.surest, found.doubtful])] = True
+    kept = tested.wrong.copy()
+    kept[:, np.concatenate([tested.surest, tested.doubtful])] = True
     models, pairs = np.nonzero(kept)
     columns = {
         "data": np.full(len(pairs), data, object),
         "pair": pairs,
-        "left": pa.array(found.left, pa.string()).take(pa.array(pairs)),
-        "right": pa.array(found.right, pa.string()).take(pa.array(pairs)),
-        "label": found.label[pairs],
-        "model": np.array(found.models, object)[models],
-        "score": found.score[models, pairs].astype(np.float32),
-        "probability": found.probability[models, pairs].astype(np.float32),
-        "wrong": found.wrong[models, pairs],
+        "left": pa.array(tested.left, pa.string()).take(pa.array(pairs)),
+        "right": pa.array(tested.right, pa.string()).take(pa.array(pairs)),
+        "label": tested.label[pairs],
+        "model": np.array(tested.models, object)[models],
+        "score": tested.score[models, pairs].astype(np.float32),
+        "probability": tested.probability[models, pairs].astype(np.float32),
+        "wrong": tested.wrong[models, pairs],
     }
     return pa.table(columns)
 
 
-def _doubtful_csv(found: Judged) -> str:
+def _doubtful_csv(tested: Judged) -> str:
     """The first doubtful labels as a review without answers."""
     rows = []
-    for pair in found.doubtful[:EXPORTED].tolist():
-        against, mean = int(found.wrong[:, pair].sum()), float(found.probability[:, pair].mean())
-        texts = (found.left[pair], found.right[pair])
-        rows.append((*texts, "", f"{found.label[pair]:g}", against, len(found.models), f"{mean:.3f}"))
+    for pair in tested.doubtful[:EXPORTED].tolist():
+        against, mean = int(tested.wrong[:, pair].sum()), float(tested.probability[:, pair].mean())
+        texts = (tested.left[pair], tested.right[pair])
+        rows.append((*texts, "", f"{tested.label[pair]:g}", against, len(tested.models), f"{mean:.3f}"))
     return csv_text((*REVIEW, "label", "models_against", "models", "mean_probability"), rows)

@@ -170,12 +170,12 @@ def curve_figures(board: Leaderboard, kind: str, colours: Mapping[str, int]) -> 
         axes = Axis.of_shares("false positive rate"), Axis.of_shares("true positive rate")
         drawing = _drawing(lines, f"ROC curves for {label}", *axes)
         title = f"ROC, same {label}" if len(labels) > 1 else "ROC"
-        figures.append(Figure(title, ": true pairs found against false alarms", drawing, _legend(lines)))
+        figures.append(Figure(title, ": true pairs scores against false alarms", drawing, _legend(lines)))
     scored = [(row, row.first.scores("test")) for row in board.rows] if kind == "labelled_pairs" else []
     if lines := [
-        _reliability_line(row, Reliability.of(row.first.decision.probability(found.score), found.label), colours)
-        for row, found in scored
-        if found is not None
+        _reliability_line(row, Reliability.of(row.first.decision.probability(scores.score), scores.label), colours)
+        for row, scores in scored
+        if scores is not None
     ]:
         axes = Axis.of_shares("predicted probability"), Axis.of_shares("observed share")
         drawing = _drawing(lines, "Observed share against predicted probability", *axes)
@@ -184,16 +184,16 @@ def curve_figures(board: Leaderboard, kind: str, colours: Mapping[str, int]) -> 
     return figures
 
 
-def _reliability_line(row: Row, found: Reliability, colours: Mapping[str, int]) -> Line:
-    full = found.count >= _LEAST
-    note = f"off by {found.gap:.3f}"
-    return Line(row.model, note, colours[row.model], found.predicted[full], found.observed[full], found.count[full])
+def _reliability_line(row: Row, bins: Reliability, colours: Mapping[str, int]) -> Line:
+    full = bins.count >= _LEAST
+    note = f"off by {bins.gap:.3f}"
+    return Line(row.model, note, colours[row.model], bins.predicted[full], bins.observed[full], bins.count[full])
 
 
 def _area(row: Row, label: str) -> str:
     metrics = row.metrics.get("train" if label.endswith(ON_TRAIN) else "test", {})
-    found = metrics.get(f"auroc_{label.removesuffix(ON_TRAIN)}") or metrics.get("auroc")
-    return "" if found is None else f"AUROC {describe('auroc').show(found.mean)}"
+    estimate = metrics.get(f"auroc_{label.removesuffix(ON_TRAIN)}") or metrics.get("auroc")
+    return "" if estimate is None else f"AUROC {describe('auroc').show(estimate.mean)}"
 
 
 def _legend(lines: Sequence[Line]) -> tuple[tuple[int, str, str], ...]:

@@ -11,7 +11,7 @@ from twicetold.neighbours.rules import RULES
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is shown to people."""
+    """Presentation of a metric."""
 
     name: str
     label: str
@@ -47,8 +47,8 @@ class Metric:
 
 
 def _read(file: Path) -> dict[str, tuple[str, str]]:
-    found = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {stem: (metric["label"], metric["meaning"]) for stem, metric in found.items()}
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {stem: (metric["label"], metric["meaning"]) for stem, metric in tables.items()}
 
 
 _MEANINGS = _read(Path(__file__).with_name("glossary.toml"))
@@ -96,18 +96,18 @@ _PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_
 
 
 def describe(name: str) -> Metric:
-    """How the metric `name` of `metrics.json` is shown; an unknown name is shown as words."""
+    """Presentation of the metric `name` of `metrics.json`; an unknown name is shown as words."""
     rank = ""
-    if found := _BY_RULE.fullmatch(name):
-        label, meaning = _MEANINGS[found[1]]
-        return Metric(name, f"{label}, {found[2]}", meaning, stem=found[1], group=found[2])
-    if found := _AIMED.fullmatch(name):
-        label, meaning = _MEANINGS[found[1]]
-        return Metric(name, f"{label}, aimed at {float(found[2]) / 100:g}", meaning, stem=found[1], group="")
-    if found := _RANKED.fullmatch(name):
-        stem, rank, group = found.groups(default="")
-    elif found := _PLAIN.fullmatch(name):
-        stem, group = found.groups(default="")
+    if match := _BY_RULE.fullmatch(name):
+        label, meaning = _MEANINGS[match[1]]
+        return Metric(name, f"{label}, {match[2]}", meaning, stem=match[1], group=match[2])
+    if match := _AIMED.fullmatch(name):
+        label, meaning = _MEANINGS[match[1]]
+        return Metric(name, f"{label}, aimed at {float(match[2]) / 100:g}", meaning, stem=match[1], group="")
+    if match := _RANKED.fullmatch(name):
+        stem, rank, group = match.groups(default="")
+    elif match := _PLAIN.fullmatch(name):
+        stem, group = match.groups(default="")
     else:
         return Metric(name, readable(name), meaning="", stem=name, group="")
     label, meaning = (text.format(k=rank) for text in _MEANINGS[stem])

@@ -32,7 +32,7 @@ def page(sections: Sequence[Section], *, lead: str, datasets: Sequence[str], mod
 
 
 def anchor_of(data: str) -> str:
-    """Where links to a dataset lead."""
+    """The anchor of a dataset, for links."""
     return f"data-{data}".replace(" ", "-")
 
 

@@ -93,23 +93,23 @@ class Leaderboard:
     @property
     def pretraining(self) -> tuple[str, ...]:
         """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
-        found: dict[tuple[str, bool], list[str]] = {}
+        marked: dict[tuple[str, bool], list[str]] = {}
         for row in self.rows:
             if sources := row.first.pretrained_on:
-                found.setdefault((" and ".join(sources), row.first.is_clean), []).append(row.model)
+                marked.setdefault((" and ".join(sources), row.first.is_clean), []).append(row.model)
         return tuple(
             f"{', '.join(models)} had been pretrained on {what}. Texts of this dataset are not known to be among these."
             if is_clean
             else f"{MARK} not clean: {', '.join(models)} had been pretrained on {what}. "
             "Texts of this dataset, or texts like them, may have been among these."
-            for (what, is_clean), models in found.items()
+            for (what, is_clean), models in marked.items()
         )
 
     def top(self, metric: str) -> float | None:
         """The highest test value of a metric; None if higher is not better."""
-        found = [row.metrics["test"][metric].mean for row in self.rows if metric in row.metrics["test"]]
-        found = [value for value in found if not math.isnan(value)]
-        return max(found) if found and describe(metric).is_quality else None
+        values = [row.metrics["test"][metric].mean for row in self.rows if metric in row.metrics["test"]]
+        values = [value for value in values if not math.isnan(value)]
+        return max(values) if values and describe(metric).is_quality else None
 
 
 def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
@@ -120,7 +120,7 @@ def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
     models: dict[str, list[RunFolder]] = {}
     for run in runs:
         models.setdefault(run.cell.model, []).append(run)
-    rows = [_row(model, found) for model, found in models.items()]
+    rows = [_row(model, of_model) for model, of_model in models.items()]
     names = {name for run in runs for name in run.metrics["test"]}
     names |= {name for row in rows for name in row.metrics["test"]}
     metrics = ordered(names)
@@ -131,8 +131,8 @@ def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
 
 def best_rule(metrics: Metrics) -> str | None:
     """The rule of grouping with the highest ARI on validation; None where no groups were made."""
-    found = {rule: metrics["val"].get(f"ari_{rule}") for rule in RULES if f"ari_{rule}" in metrics["test"]}
-    return max(found, key=lambda rule: or_worst(found[rule]), default=None)
+    agreement = {rule: metrics["val"].get(f"ari_{rule}") for rule in RULES if f"ari_{rule}" in metrics["test"]}
+    return max(agreement, key=lambda rule: or_worst(agreement[rule]), default=None)
 
 
 def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
@@ -243,10 +243,10 @@ def _estimate(values: list[float], ends: Interval | None) -> Estimate:
 
 
 def _ends(runs: list[RunFolder], metric: str) -> Interval | None:
-    found = [run.intervals[metric] for run in runs if metric in run.intervals]
-    if len(found) < len(runs):
+    intervals = [run.intervals[metric] for run in runs if metric in run.intervals]
+    if len(intervals) < len(runs):
         return None
-    return statistics.fmean(low for low, _ in found), statistics.fmean(high for _, high in found)
+    return statistics.fmean(low for low, _ in intervals), statistics.fmean(high for _, high in intervals)
 
 
 def _mean_of_known(values: list[float | None]) -> float | None:

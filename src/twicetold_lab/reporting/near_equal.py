@@ -1,4 +1,4 @@
-"""How many nearly equal texts are of different groups, which may be one.
+"""Count of nearly equal texts of different groups, which may be one.
 
 A precision counts a link between two groups as wrong. Where labels are incomplete, as stories that were collected twice
 or questions of which nobody said that they are duplicates, some of these links are right, and the precision is a lower
@@ -26,7 +26,7 @@ MOST_PAIRS, NEIGHBOURS = 5_000_000, 50
 
 
 def count_near_equal(corpus: Corpus) -> dict[str, dict[str, int]]:
-    """How many near-equal pairs are of one group and of two, for a corpus's card; empty without groups of duplicates.
+    """Count near-equal pairs of one group and of two, for a corpus's card; empty without groups of duplicates.
 
     Returns:
         `near_equal_pairs_in_one_group` and `near_equal_pairs_of_two_groups`, each split -> count.

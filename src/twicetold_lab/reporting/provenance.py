@@ -82,18 +82,18 @@ def split_table(card: Mapping[str, Any]) -> Table | None:
     if not columns:
         return None
     columns = {name: columns[name] for name in sorted(columns, key=lambda name: name not in _FIRST)}
-    rows = ((TableCell(s), tuple(TableCell(_value(found.get(s))) for found in columns.values())) for s in SPLITS)
+    rows = ((TableCell(s), tuple(TableCell(_value(values.get(s))) for values in columns.values())) for s in SPLITS)
     return Table(tuple(TableCell(readable(name)) for name in columns), tuple(rows), of="split")
 
 
 def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Everything on a card that is not per split, as name and value."""
-    found = [
+    rows = [
         (readable(key), _value(value))
         for key, value in _leaves({key: value for key, value in card.items() if key not in _NOT_FACTS})
         if not _is_per_split(value) and value is not None and value != []
     ]
-    return [*found, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else found
+    return [*rows, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else rows
 
 
 def _malformed(reasons: Mapping[str, Any]) -> str:
@@ -131,14 +131,14 @@ def _sentence(key: str, test: Any, val: Any) -> str:
 
 
 def _leaves(card: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+    leaves: list[tuple[str, Any]] = []
     for key, value in card.items():
         name = key if key == prefix else f"{prefix} {key}".strip()
         if isinstance(value, Mapping) and not _is_per_split(value):
-            found += _leaves(value, name)
+            leaves += _leaves(value, name)
         else:
-            found.append((name, value))
-    return found
+            leaves.append((name, value))
+    return leaves
 
 
 def _is_per_split(value: Any) -> bool:
@@ -146,11 +146,11 @@ def _is_per_split(value: Any) -> bool:
 
 
 def _per_split(key: str, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    if not any(isinstance(found, Mapping) for found in value.values()):
+    if not any(isinstance(values, Mapping) for values in value.values()):
         return {key: value}
     columns: dict[str, dict[str, Any]] = {}
-    for split, found in value.items():
-        for name, inner in _leaves(found):
+    for split, values in value.items():
+        for name, inner in _leaves(values):
             columns.setdefault(name, {})[split] = inner
     return dict(columns)
 

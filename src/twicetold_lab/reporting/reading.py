@@ -1,4 +1,4 @@
-"""How a model reads texts: what makes no difference to it, as the settings of its features say.
+"""Differences between texts that a model ignores, by the settings of its features.
 
 What is fitted to a file reads texts in their normal form; a trained family reads them as it has learnt to.
 """

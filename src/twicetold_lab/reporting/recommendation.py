@@ -69,7 +69,7 @@ class UseRecommendation:
 
 
 def how_to_read(boards: Iterable[Leaderboard]) -> str:
-    """How to read the recommendations of some datasets."""
+    """Reading guide for the recommendations of some datasets."""
     marked = any(row.mark for board in boards for row in board.rows)
     return f"{HOW_TO_READ} {NOT_CLEAN}" if marked else HOW_TO_READ
 
@@ -234,7 +234,7 @@ def _tied(tiers: Tiers, standing: Standing) -> str:
 
 
 def _by_overlap(tiers: Tiers) -> str:
-    """How many of those that are tied were not compared in pairs."""
+    """The number of tied models that were not compared in pairs."""
     unpaired = sum(_is_unpaired(tiers, standing) for standing in tiers.first)
     return f", {unpaired} of them by overlapping intervals" if unpaired else ""
 
@@ -260,7 +260,7 @@ def _shown(use: Use, value: Estimate) -> str:
 
 
 def _compared(standing: Standing) -> str:
-    """How it was compared with the highest on test, in brackets."""
+    """The result of the comparison with the highest on test, in brackets."""
     test = standing.against_first
     if test is None or standing.p_value is None:
         return f" ({OVERLAP})" if standing.first else " (intervals apart)"

@@ -1,4 +1,4 @@
-"""How the published metrics moved between two revisions, from the files of the run folders in Git.
+"""Changes of the published metrics between two revisions, from the files of the run folders in Git.
 
 A metric of test has *moved outside its interval* if its new value is not within the 95 % interval that was stored with
 the old one. The interval says how the value varies with the test examples. Two revisions have the same ones, so a
@@ -81,7 +81,7 @@ class Revisions:
         for one in self.moved:
             if not one.outside:
                 cells.setdefault(one.cell, []).append(one)
-        return tuple((cell, len(found), max(found, key=lambda one: one.share)) for cell, found in cells.items())
+        return tuple((cell, len(moved), max(moved, key=lambda one: one.share)) for cell, moved in cells.items())
 
 
 def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
@@ -127,22 +127,22 @@ def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
     )
 
 
-def revisions_section(found: Revisions) -> Section:
+def revisions_section(revisions: Revisions) -> Section:
     """The comparison: counts, what moved outside its interval, and the rest folded."""
-    named = zip((found.base, found.head), found.commits, strict=True)
+    named = zip((revisions.base, revisions.head), revisions.commits, strict=True)
     parts = []
-    if found.within:
-        changed = sum(count for _, count, _ in found.within)
+    if revisions.within:
+        changed = sum(count for _, count, _ in revisions.within)
         title = f"{_many(changed, 'metric')} that changed within the interval"
-        parts.append(Section(title, tables=[_within(found)], is_folded=True))
-    for title, cells in (("new", found.new), ("gone", found.gone)):
+        parts.append(Section(title, tables=[_within(revisions)], is_folded=True))
+    for title, cells in (("new", revisions.new), ("gone", revisions.gone)):
         if cells:
             parts.append(Section(f"{_many(len(cells), 'cell')} {title}", facts=cells, is_folded=True))
     return Section(
         f"Metrics of {' and '.join(f'{name} ({commit[:7]})' for name, commit in named)}",
-        _counts(found),
-        tables=[_outside(found)] if found.outside else [],
-        notes=[NOTE] if found.outside else [],
+        _counts(revisions),
+        tables=[_outside(revisions)] if revisions.outside else [],
+        notes=[NOTE] if revisions.outside else [],
         parts=parts,
     )
 
@@ -158,7 +158,7 @@ class _Cell:
 def _cells(revision: str, runs: str) -> dict[str, _Cell]:
     """The cells of a revision that have metrics."""
     files = files_at(revision, runs, (layout.METRICS, layout.SUMMARY))
-    found = {}
+    cells = {}
     for path, content in files.items():
         place = PurePath(path)
         if place.name != layout.METRICS:
@@ -173,39 +173,43 @@ def _cells(revision: str, runs: str) -> dict[str, _Cell]:
             raise ValueError(
                 f"{path} of {revision} holds something else than metrics and intervals: {error}"
             ) from error
-        found[place.parent.name] = _Cell(values, intervals)
-    return found
+        cells[place.parent.name] = _Cell(values, intervals)
+    return cells
 
 
 def _read(revision: str, path: str, content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        record = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path} of {revision} is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} of {revision} must hold an object, got {type(found).__name__}")
-    return found
+    if not isinstance(record, dict):
+        raise ValueError(f"{path} of {revision} must hold an object, got {type(record).__name__}")
+    return record
 
 
-def _counts(found: Revisions) -> list[str]:
-    cells = len({one.cell for one in found.outside})
+def _counts(revisions: Revisions) -> list[str]:
+    cells = len({one.cell for one in revisions.outside})
     first = (
-        f"{_many(len(found.outside), 'metric')} in {_many(cells, 'cell')} moved outside the interval."
-        if found.outside
+        f"{_many(len(revisions.outside), 'metric')} in {_many(cells, 'cell')} moved outside the interval."
+        if revisions.outside
         else "No metric moved outside its interval."
     )
     return [
         first,
-        f"{_many(len(found.same), 'cell')} in both, {len(found.new):,} new, {len(found.gone):,} gone. Of "
-        f"{_many(found.measured, 'metric')} of test with an interval, {len(found.moved):,} changed; so did "
-        f"{found.without_interval:,} further values without one.",
-        *([f"Of the cells in both, the head lacks {_many(found.lost, 'value')} of the base."] if found.lost else []),
+        f"{_many(len(revisions.same), 'cell')} in both, {len(revisions.new):,} new, {len(revisions.gone):,} gone. Of "
+        f"{_many(revisions.measured, 'metric')} of test with an interval, {len(revisions.moved):,} changed; so did "
+        f"{revisions.without_interval:,} further values without one.",
+        *(
+            [f"Of the cells in both, the head lacks {_many(revisions.lost, 'value')} of the base."]
+            if revisions.lost
+            else []
+        ),
     ]
 
 
-def _outside(found: Revisions) -> Table:
+def _outside(revisions: Revisions) -> Table:
     """The metrics that moved outside, the cells in order, the largest change of each first."""
-    rows = sorted(found.outside, key=lambda one: (one.cell, -one.share))
+    rows = sorted(revisions.outside, key=lambda one: (one.cell, -one.share))
     heads = ("metric of test", "base", "its 95 % interval", "head", "difference")
     cells = (
         (
@@ -220,9 +224,9 @@ def _outside(found: Revisions) -> Table:
     return _texts(heads, zip((one.cell for one in rows), cells, strict=True))
 
 
-def _within(found: Revisions) -> Table:
+def _within(revisions: Revisions) -> Table:
     """One row for each cell, the largest change first."""
-    rows = sorted(found.within, key=lambda row: (-row[2].share, row[0]))
+    rows = sorted(revisions.within, key=lambda row: (-row[2].share, row[0]))
     heads = ("changed", "largest change", "metric of test", "of its interval's half width")
     cells = ((f"{n}", f"{m.head - m.base:+.4f}", m.metric, f"{m.share:.2f}") for _, n, m in rows)
     return _texts(heads, zip((cell for cell, *_ in rows), cells, strict=True))

@@ -258,7 +258,7 @@ def _with_audit(run: RunFolder, each: Dataset) -> RunFolder:
 
 
 def _how_to_read(sections: Sequence[Section]) -> Section:
-    """How to interpret the numbers; what does not apply is left out."""
+    """Reading guide for the numbers; what does not apply is left out."""
     titles = {part.title for section in sections for part in section.parts}
     measured = any(cell.text == "Size" for section in sections for part in section.parts for cell in _heads(part))
     parts = [

@@ -111,10 +111,10 @@ class Document:
 
 
 def _read(file: Path) -> tuple[Document, ...]:
-    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
     return tuple(
         Document(**{**about, "key": key, "systems": tuple(System(**system) for system in about["systems"])})
-        for key, about in found.items()
+        for key, about in tables.items()
     )
 
 
@@ -161,11 +161,11 @@ def sources_page(
 
 
 def _counts(grid: Mapping[str, Cell], runs: Path) -> str:
-    """How many systems of each document are there, by status."""
+    """Number of systems of each document, by status."""
     lines = []
     for document in DOCUMENTS:
-        found = Counter(system.status(grid, runs) for system in document.systems)
-        lines.append([f"[{document.title}](#{_anchor(document.title)})", *(f"{found[each]}" for each in Status)])
+        counts = Counter(system.status(grid, runs) for system in document.systems)
+        lines.append([f"[{document.title}](#{_anchor(document.title)})", *(f"{counts[each]}" for each in Status)])
     return table(["systems, tricks and uses named by", *Status], lines)
 
 
@@ -179,7 +179,7 @@ def _boards(systems: Sequence[System], grid: Mapping[str, Cell], runs: Path) -> 
     named = {(grid[system.cell].data, grid[system.cell].model) for system in systems}
     cells = [cell for cell in grid.values() if (cell.data, cell.model) in named]
     cells = [cell for cell in cells if (runs / cell.name / layout.METRICS).is_file()]
-    return {data: rank(data, found) for data, found in read_runs(cells, runs).items()} if cells else {}
+    return {data: rank(data, board_runs) for data, board_runs in read_runs(cells, runs).items()} if cells else {}
 
 
 def _figure(
@@ -237,11 +237,11 @@ def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
     if system.metric == HASHING:
         card = _hashing(row)
         return f"{percentage(card)} of {count(card['words'])}"
-    found = row.metrics.get(system.split, {}).get(system.metric)
-    return cell_of(estimate_cell(system.metric, found, with_interval=True)) + row.mark
+    estimate = row.metrics.get(system.split, {}).get(system.metric)
+    return cell_of(estimate_cell(system.metric, estimate, with_interval=True)) + row.mark
 
 
 def _hashing(row: Row) -> Mapping[str, Any]:
     """The statistics of its first view."""
-    found: Mapping[str, Any] = next(iter(row.first.summary["word_hashing"].values()))
-    return found
+    statistics: Mapping[str, Any] = next(iter(row.first.summary["word_hashing"].values()))
+    return statistics

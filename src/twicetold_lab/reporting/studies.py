@@ -97,7 +97,7 @@ def _read(file: Path) -> Study:
         raise ValueError(f"{file} is no study: expected a title, how_to_read and tables ({error!r})") from None
 
 
-def _table(found: Mapping[str, Any]) -> StudyTable:
-    rows = [((name, note), [StudyCell(**cell) for cell in cells]) for (name, note), cells in found["rows"]]
-    columns = [(name, note) for name, note in found["columns"]]
-    return StudyTable(found["data"], found["title"], found["of"], columns, rows)
+def _table(table: Mapping[str, Any]) -> StudyTable:
+    rows = [((name, note), [StudyCell(**cell) for cell in cells]) for (name, note), cells in table["rows"]]
+    columns = [(name, note) for name, note in table["columns"]]
+    return StudyTable(table["data"], table["title"], table["of"], columns, rows)

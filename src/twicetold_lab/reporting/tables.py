@@ -152,23 +152,23 @@ Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 
 def estimate_cell(
-    name: str, found: Estimate | None, *, top: float | None = None, with_interval: bool = False, note: str = ""
+    name: str, estimate: Estimate | None, *, top: float | None = None, with_interval: bool = False, note: str = ""
 ) -> TableCell:
     """A metric as a cell: the mean and, of several seeds, the standard deviation; a dash if it is missing.
 
     Args:
         name: of the metric.
-        found: its value.
+        estimate: its value.
         top: the highest of its column, which stands out.
         with_interval: whether the interval is shown.
         note: a remark.
     """
-    if found is None:
+    if estimate is None:
         return MISSING
     show = describe(name).show
-    spread = "" if found.deviation is None else f" ± {show(found.deviation)}"
-    interval = found.interval if with_interval else None
-    return TableCell(show(found.mean) + spread, note, found.mean, interval, strong=found.mean == top)
+    spread = "" if estimate.deviation is None else f" ± {show(estimate.deviation)}"
+    interval = estimate.interval if with_interval else None
+    return TableCell(show(estimate.mean) + spread, note, estimate.mean, interval, strong=estimate.mean == top)
 
 
 def words(text: str, note: str = "") -> TableCell:

@@ -111,13 +111,13 @@ def _short_name(name: str) -> str:
     return name.replace("precision_at_", "P@").replace("_", " ")
 
 
-def _spread(name: str, found: Estimate | None) -> str:
-    spread = "" if found is None or found.deviation is None else f" +-{describe(name).show(found.deviation)}"
-    return _mean(name, found) + spread
+def _spread(name: str, estimate: Estimate | None) -> str:
+    spread = "" if estimate is None or estimate.deviation is None else f" +-{describe(name).show(estimate.deviation)}"
+    return _mean(name, estimate) + spread
 
 
-def _mean(name: str, found: Estimate | None) -> str:
-    return "-" if found is None or math.isnan(found.mean) else describe(name).show(found.mean)
+def _mean(name: str, estimate: Estimate | None) -> str:
+    return "-" if estimate is None or math.isnan(estimate.mean) else describe(name).show(estimate.mean)
 
 
 def _width(cells: Sequence[str]) -> int:

@@ -152,12 +152,12 @@ def against(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[Standing]:
     """
     tests = [_paired_test(row, top, measure) for row, top in pairs]
     corrected = iter(holm([test.p_value for test in tests if test is not None]))
-    found = []
+    standings = []
     for (row, top), test in zip(pairs, tests, strict=True):
         value, p_value = value_of(row, measure), None if test is None else next(corrected)
         tied = _overlap(value_of(top, measure), value) if p_value is None else p_value >= LEVEL
-        found.append(Standing(row, value, tied, test, p_value))
-    return found
+        standings.append(Standing(row, value, tied, test, p_value))
+    return standings
 
 
 def _paired_test(row: Row, top: Row, measure: str) -> PairedTest | None:
@@ -179,26 +179,26 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
     return one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1]
 
 
-def paired_section(found: Tiers) -> Section:
+def paired_section(use_tiers: Tiers) -> Section:
     """Each model against the highest on test."""
     columns = (
-        TableCell(describe(found.use.measure).label, "test"),
-        TableCell("Difference", f"from {found.standings[0].row.model}"),
+        TableCell(describe(use_tiers.use.measure).label, "test"),
+        TableCell("Difference", f"from {use_tiers.standings[0].row.model}"),
         TableCell("p", "corrected"),
         words("Tied for first"),
     )
-    rows = ((each.row.name, _paired_cells(each, found)) for each in found.standings)
-    title = f"{found.use.title}: each model against the highest on test ({len(found.first)} tied for first)"
+    rows = ((each.row.name, _paired_cells(each, use_tiers)) for each in use_tiers.standings)
+    title = f"{use_tiers.use.title}: each model against the highest on test ({len(use_tiers.first)} tied for first)"
     return Section(title, tables=[Table(columns, tuple(rows))], is_folded=True, is_page_only=True)
 
 
-def _paired_cells(each: Standing, found: Tiers) -> tuple[TableCell, ...]:
-    measure, test = found.use.measure, each.against_first
+def _paired_cells(each: Standing, use_tiers: Tiers) -> tuple[TableCell, ...]:
+    measure, test = use_tiers.use.measure, each.against_first
     difference = p_value = MISSING
     if test is not None and each.p_value is not None:
         difference = difference_cell(test.difference, (test.low, test.high))
         p_value = TableCell(probability(each.p_value), value=each.p_value)
-    elif each is not found.standings[0]:
+    elif each is not use_tiers.standings[0]:
         difference = TableCell(NOTHING, OVERLAP if each.first else "intervals apart")
     value = estimate_cell(measure, each.value, with_interval=True)
     return value, difference, p_value, words("yes" if each.first else "no")
@@ -209,14 +209,14 @@ def clean(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.first.is_clean]
 
 
-def overview(found: Sequence[tuple[str, Sequence[Tiers]]]) -> Table:
+def overview(datasets: Sequence[tuple[str, Sequence[Tiers]]]) -> Table:
     """A row for each model and a column for each use of each dataset; those most often tied for first stand above.
 
     Args:
-        found: of each dataset its name and its uses.
+        datasets: of each dataset its name and its uses.
     """
-    uses = [each for _, of_data in found for each in of_data]
-    heads = [(name, each.use) for name, of_data in found for each in of_data]
+    uses = [each for _, of_data in datasets for each in of_data]
+    heads = [(name, each.use) for name, of_data in datasets for each in of_data]
     rows: dict[str, list[TableCell]] = {}
     for place, each in enumerate(uses):
         for standing in each.standings:

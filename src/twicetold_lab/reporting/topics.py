@@ -57,7 +57,7 @@ def topics_section(cells: Sequence[Cell], runs: Path) -> Section | None:
         models = {cell.model: runs / cell.name for cell in cells if cell.data == data}
         topics = {m: read_json(run / TOPICS, stage=f"topics@{run.name}") for m, run in models.items()}
         for label, by_model in _by_label(topics):
-            count_of = next(found["kmeans"]["metrics"]["count"] for found in by_model.values() if found)
+            count_of = next(methods["kmeans"]["metrics"]["count"] for methods in by_model.values() if methods)
             title = f"{data}: {count(count_of)} topics against {label}"
             parts.append(Section(title, tables=[_topics_table(by_model)], data=data))
         for label, by_model in _by_label({m: read_object(run / RELATED) for m, run in models.items()}):
@@ -65,20 +65,20 @@ def topics_section(cells: Sequence[Cell], runs: Path) -> Section | None:
     return Section(TITLE, HOW_TO_READ, parts=parts, anchor="topics") if parts else None
 
 
-def _by_label(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ByModel]]:
-    for label in dict.fromkeys(label for of_model in found.values() for label in of_model):
-        yield label, {model: of_model.get(label, {}) for model, of_model in found.items()}
+def _by_label(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ByModel]]:
+    for label in dict.fromkeys(label for of_model in models.values() for label in of_model):
+        yield label, {model: of_model.get(label, {}) for model, of_model in models.items()}
 
 
 def _topics_table(by_model: ByModel) -> Table:
     columns = [(method, measure) for method in METHODS for measure in MEASURES]
     rows = [
-        (TableCell(model), tuple(_cell(found.get(method), measure) for method, measure in columns))
-        for model, found in by_model.items()
+        (TableCell(model), tuple(_cell(methods.get(method), measure) for method, measure in columns))
+        for model, methods in by_model.items()
     ]
     chance = []
     for method, measure in columns:
-        dealt = [found[method]["metrics"]["by_chance"] for found in by_model.values() if method in found]
+        dealt = [methods[method]["metrics"]["by_chance"] for methods in by_model.values() if method in methods]
         mean = sum(dealt) / len(dealt) if dealt and measure == "v_measure" else None
         chance.append(MISSING if mean is None else TableCell(number(mean), value=mean))
     heads = tuple(TableCell(MEASURES[measure], METHODS[method]) for method, measure in columns)
@@ -97,13 +97,13 @@ def _related_table(by_model: ByModel) -> Table:
     return Table(heads, (*rows, (TableCell(POPULARITY), tuple(cells))))
 
 
-def _cell(found: Mapping[str, Any] | None, measure: str) -> TableCell:
+def _cell(report: Mapping[str, Any] | None, measure: str) -> TableCell:
     """A measure as a cell, with its interval and deviation if it is one that shows them."""
-    if found is None or measure not in found["metrics"]:
+    if report is None or measure not in report["metrics"]:
         return MISSING
-    value, note, interval = found["metrics"][measure], "", None
+    value, note, interval = report["metrics"][measure], "", None
     if measure in WITH_INTERVAL:
-        interval = tuple(found["intervals"].get(measure) or ()) or None
-        deviation = found.get("deviations", {}).get(measure)
+        interval = tuple(report["intervals"].get(measure) or ()) or None
+        deviation = report.get("deviations", {}).get(measure)
         note = "" if deviation is None else f"± {number(deviation)}"
     return TableCell(number(value), note, value, interval)

@@ -122,10 +122,10 @@ def check(run: RunFolder, numbers: Iterable[str] = ()) -> list[Outcome]:
 
 
 def _outcome(which: Check, run: RunFolder) -> Outcome:
-    found = which.of(run)
-    if isinstance(found, Missing):
-        return Outcome(which, NOT_CHECKED, found.why)
-    return Outcome(which, CLEAR) if found is None else Outcome(which, FOUND, found)
+    finding = which.of(run)
+    if isinstance(finding, Missing):
+        return Outcome(which, NOT_CHECKED, finding.why)
+    return Outcome(which, CLEAR) if finding is None else Outcome(which, FOUND, finding)
 
 
 def _carried_threshold(run: RunFolder) -> str | Missing | None:
@@ -133,10 +133,10 @@ def _carried_threshold(run: RunFolder) -> str | Missing | None:
     if not run.cross_domain:
         return Missing(f"there is no {layout.ELSEWHERE}: the run was not evaluated on other data")
     findings = []
-    for data, found in run.cross_domain.items():
+    for data, measured in run.cross_domain.items():
         if data == run.cell.data:
             continue
-        metrics = found.metrics
+        metrics = measured.metrics
         ranked = next((value for name, value in metrics.items() if name.startswith("average_precision_")), None)
         f1, same, right = (metrics.get(name) for name in ("f1", "same_share", "accuracy"))
         if right is not None and same is not None:
@@ -174,33 +174,33 @@ def _giant_component(run: RunFolder) -> str | Missing | None:
 
 def _time_overlap(run: RunFolder) -> str | Missing | None:
     """Check whether test texts are older than the newest of train."""
-    found = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
-    if isinstance(found, Missing):
-        return found
-    older = f"{found:.1%} of the test texts are older than the newest one of train: test is no later period"
-    return older if found else None
+    share = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
+    if isinstance(share, Missing):
+        return share
+    older = f"{share:.1%} of the test texts are older than the newest one of train: test is no later period"
+    return older if share else None
 
 
 def _seen_in_train(run: RunFolder) -> str | Missing | None:
     """Check whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
     if "epochs" in run.summary and _was_trained(run.summary) is False:
         return None
-    found = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
-    if isinstance(found, Missing):
-        return found
+    share = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
+    if isinstance(share, Missing):
+        return share
     assert run.audit is not None
     pairs = run.audit["test"].get("equal_pairs_in_train") or 0.0
-    if found <= MOST_SHARED and not pairs:
+    if share <= MOST_SHARED and not pairs:
         return None
     both = f", and {pairs:.1%} of the test pairs are pairs of train" if pairs else ""
-    return f"{found:.1%} of the test texts are also in train, word for word{both}"
+    return f"{share:.1%} of the test texts are also in train, word for word{both}"
 
 
 def _audited(run: RunFolder, name: str, otherwise: str) -> float | Missing:
     if run.audit is None:
         return Missing("there is no card of its dataset (data/cards)")
-    found = run.audit.get("test", {}).get(name)
-    return Missing(otherwise) if found is None else float(found)
+    value = run.audit.get("test", {}).get(name)
+    return Missing(otherwise) if value is None else float(value)
 
 
 def _untuned(run: RunFolder) -> str | Missing | None:

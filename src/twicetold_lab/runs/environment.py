@@ -26,13 +26,13 @@ LIBRARIES = (
 
 def versions(names: Iterable[str] = LIBRARIES) -> dict[str, str]:
     """Versions of Python and of libraries; `none` of one that is not installed."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in names:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "none"
-    return found
+            installed[name] = "none"
+    return installed
 
 
 def observed() -> dict[str, Any]:
@@ -58,8 +58,8 @@ def processor() -> str:
 
 def tags(environment: Mapping[str, Any]) -> dict[str, str]:
     """An observed environment as tags of a run."""
-    found = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
-    return {**found, "libraries": _libraries(environment)}
+    facts = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
+    return {**facts, "libraries": _libraries(environment)}
 
 
 def in_words(environment: Mapping[str, Any]) -> str:
@@ -72,4 +72,4 @@ def in_words(environment: Mapping[str, Any]) -> str:
 
 def _libraries(environment: Mapping[str, Any]) -> str:
     """Their versions; those that are not installed are left out."""
-    return ", ".join(f"{name} {found}" for name, found in environment["versions"].items() if found != "none")
+    return ", ".join(f"{name} {number}" for name, number in environment["versions"].items() if number != "none")

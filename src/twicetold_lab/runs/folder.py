@@ -137,7 +137,7 @@ class RunFolder:
 
     @cached_property
     def recipe(self) -> Mapping[str, Any]:
-        """How the model is built."""
+        """The recipe of the model."""
         return read_recipe(self.model) if (self.model / layout.RECIPE).is_file() else {}
 
     @property
@@ -152,8 +152,8 @@ class RunFolder:
 
     def _of_data(self, key: str) -> str | None:
         data = self.recipe.get("data")
-        found = data.get(key) if isinstance(data, Mapping) else None
-        return found if isinstance(found, str) else None
+        value = data.get(key) if isinstance(data, Mapping) else None
+        return value if isinstance(value, str) else None
 
     @cached_property
     def training(self) -> Mapping[str, Any]:
@@ -214,12 +214,12 @@ class RunFolder:
         Raises:
             ValueError: if the file holds something else.
         """
-        file, found = self.path / layout.ELSEWHERE, {}
+        file, results = self.path / layout.ELSEWHERE, {}
         for data, each in read_object(file).items():
             if not isinstance(each, Mapping) or not isinstance(each.get("metrics"), Mapping):
                 raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
-            found[data] = CrossDomain(each["metrics"], intervals_of(each), each.get("shared_texts", 0))
-        return found
+            results[data] = CrossDomain(each["metrics"], intervals_of(each), each.get("shared_texts", 0))
+        return results
 
     @cached_property
     def curves(self) -> Mapping[str, RocCurve]:
@@ -241,14 +241,14 @@ class RunFolder:
 
     @property
     def epochs(self) -> int:
-        """How many it was trained for."""
+        """The number of epochs of training."""
         return int(self.summary.get("epochs", 0))
 
     @property
     def primary(self) -> str:
         """The metric that training selected by on validation; empty if unknown."""
-        found = self.training.get("metric", self.summary.get("primary"))
-        return found if isinstance(found, str) else ""
+        metric = self.training.get("metric", self.summary.get("primary"))
+        return metric if isinstance(metric, str) else ""
 
     @property
     def train_seconds(self) -> float | None:
@@ -257,20 +257,20 @@ class RunFolder:
 
     @property
     def tuned_how(self) -> str | None:
-        """Where its settings come from, in words; None where an older summary does not say it."""
+        """The source of its settings, in words; None where an older summary does not say it."""
         return self.summary.get("tuned_how")
 
     @property
     def pretrained_on(self) -> tuple[str, ...] | None:
         """The sources that its weights were pretrained on; None if unknown."""
-        found = self.summary.get("pretrained_on", self.recipe.get("pretrained_on"))
-        return tuple(map(str, found)) if isinstance(found, list) else None
+        sources = self.summary.get("pretrained_on", self.recipe.get("pretrained_on"))
+        return tuple(map(str, sources)) if isinstance(sources, list) else None
 
     @property
     def seen(self) -> tuple[str, ...] | None:
         """Sources of data that these texts are known to have; None where nobody knows."""
-        found = self.summary.get("seen", self.recipe.get("seen"))
-        return tuple(map(str, found)) if isinstance(found, list) else None
+        sources = self.summary.get("seen", self.recipe.get("seen"))
+        return tuple(map(str, sources)) if isinstance(sources, list) else None
 
     @property
     def is_clean(self) -> bool:
@@ -288,7 +288,7 @@ class RunFolder:
 
     @cached_property
     def seeds(self) -> int:
-        """How many runs of the same data and model there are beside it, itself included."""
+        """The number of runs of the same data and model in the parent folder, itself included."""
         beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
         cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
         return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])

@@ -25,7 +25,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.dedupe_report import DedupeReport
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import KnnReport, PooledPairs
-from twicetold_lab.evaluation.retrieval import Asked, Found
+from twicetold_lab.evaluation.retrieval import Asked, SearchReport
 from twicetold_lab.scoring.duplicates import dedupe_inputs
 
 
@@ -33,7 +33,7 @@ from twicetold_lab.scoring.duplicates import dedupe_inputs
 class Searched:
     """Results of search in the corpus, of the pairwise k-NN rule (of pairs alone), and of a dedupe, if there is one."""
 
-    found: Found
+    search: SearchReport
     knn: KnnReport | None
     deduped: DedupeReport | None
 
@@ -54,12 +54,12 @@ def search_reports(
     texts = texts_to_search(corpus, evaluator)
     queries, documents = read.search_matrices(texts)
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
-    found = evaluator.corpus_search.report(queries, documents, **asked)
+    results = evaluator.corpus_search.report(queries, documents, **asked)
     inputs = thresholds and dedupe_inputs(read, corpus, "test", classes=evaluator.classes)
     ranked = corpus.kind != "documents"  # whose own report has these values
     deduped = evaluator.dedupe(inputs[1], thresholds, ranked=ranked) if inputs and thresholds else None
     if corpus.kind == "documents":
-        return Searched(found, None, deduped)
+        return Searched(results, None, deduped)
     pooled = {}
     for split in ("val", "test"):
         members, pairs = corpus.members[split], corpus.pairs[split]
@@ -68,7 +68,7 @@ def search_reports(
         asking = queries[pool]
         answering = asking if documents is queries else documents[pool]
         pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
-    return Searched(found, evaluator.pairwise_knn.report(**pooled), deduped)
+    return Searched(results, evaluator.pairwise_knn.report(**pooled), deduped)
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What a trained model costs in use: bytes, memory, time. A record of one processor, which it names.
+"""Cost of a trained model in use: bytes, memory, time. A record of one processor, which it names.
 
 Sizes are exact. Memory and times are observed: a second measurement gives other ones. So no stage but the report reads
 `FILE`, and DVC's cache of runs, which machines share, does not have it

@@ -66,20 +66,20 @@ def evaluate_cross_domain(model: TrainedModel, corpus: Corpus, evaluator: Standa
     members = corpus.members["test"]
     read: ReadTexts = model.read(corpus.texts_of("test")).keeping(np.arange(len(members)))
     vectors = _vectors(read, corpus, evaluator)
-    found = CrossDomain()
+    report = CrossDomain()
     if vectors is not None:
         (group,) = vectors.groups
         ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
-        found = CrossDomain({name: ranked.average_precision}, {name: ranked.average_precision_interval})
+        report = CrossDomain({name: ranked.average_precision}, {name: ranked.average_precision_interval})
     try:
         threshold = model.decisions.of().usable.threshold
     except NoVerdict:
         threshold = None
     if corpus.kind == "documents":
         if vectors is None:
-            return found
+            return report
         least = None if threshold is None or not read.score_is_dot_product else threshold - constant(model)
-        return found | _links(vectors, evaluator, least)
+        return report | _links(vectors, evaluator, least)
     pairs = corpus.pairs["test"]
     score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
     units = units_of(pairs.left, pairs.right)
@@ -92,11 +92,11 @@ def evaluate_cross_domain(model: TrainedModel, corpus: Corpus, evaluator: Standa
     measured |= CrossDomain({"same_share": float(truth.mean())})
     if threshold is not None:
         measured |= _decided(score >= threshold, truth, units, evaluator)
-    return found | (CrossDomain(measured.metrics) if few_units(units) else measured)
+    return report | (CrossDomain(measured.metrics) if few_units(units) else measured)
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:
-    """How many test texts of another dataset are, word for word, among those that were learnt from or chosen on.
+    """Number of test texts of another dataset that are, word for word, among those that were learnt from or chosen on.
 
     Raises:
         ValueError: if they are more than `MOST_SHARED` of them.
@@ -125,13 +125,13 @@ def _links(vectors: DocumentVectors, evaluator: Standard, least: float | None) -
     """F1 of the links from a dot product on, over all pairs of documents, with an interval that resamples groups."""
     (codes,) = vectors.groups.values()
     _, sizes = np.unique(codes, return_counts=True)
-    found = CrossDomain({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
+    report = CrossDomain({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
     if least is None:
-        return found
+        return report
     links = links_above(vectors, least)
     f1 = _f1_statistic(*link_statistics(codes, links))
     interval = bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
-    return found | CrossDomain({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
+    return report | CrossDomain({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
 
 
 def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:

@@ -1,4 +1,4 @@
-"""What is decided about a model on validation: its decisions by label, and thresholds for a dedupe.
+"""Decisions about a model on validation: one for each label, and thresholds for a dedupe.
 
 A training writes weights and stops there; `evaluate` decides, and writes the model that people use.
 """

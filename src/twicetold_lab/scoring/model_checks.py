@@ -1,4 +1,4 @@
-"""Whether the model in a folder is the one that a config asks for, trained on what a corpus has as train now."""
+"""Checks that a folder's model is the one that a config asks for, trained on what a corpus has as train now."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -83,11 +83,11 @@ def fit_weights(scores: Floats, labels: NDArray[np.bool_], weight: Floats | None
     start = np.append(np.zeros(scores.shape[1]), math.log(base / (1 - base)))
     bounds = [(0.0, None)] * scores.shape[1] + [(None, None)]
     options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-9}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-    weights = np.where(varies, found[:-1] / spread, 0.0)
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    weights = np.where(varies, solution[:-1] / spread, 0.0)
     if not weights.any():
         raise ValueError("no member of the ensemble scores duplicates of validation higher than other pairs")
-    return Weights(tuple(weights.tolist()), float(found[-1] - weights @ mean))
+    return Weights(tuple(weights.tolist()), float(solution[-1] - weights @ mean))
 
 
 def cross_fit(
@@ -104,11 +104,11 @@ def cross_fit(
     Raises:
         ValueError: as `fit_weights` does.
     """
-    found = []
+    fitted = []
     for fold in range(1 + int(max(side.max() for side in folds))):
         kept = (folds[0] != fold) & (folds[1] != fold)
-        found.append(fit_weights(scores[kept], labels[kept], None if weight is None else weight[kept]))
-    return found
+        fitted.append(fit_weights(scores[kept], labels[kept], None if weight is None else weight[kept]))
+    return fitted
 
 
 def deal(clusters: Ints, *, folds: int = FOLDS) -> Ints:
@@ -173,9 +173,9 @@ def _within_groups(codes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, i
 
 def _nearest_others(codes: Ints, queries: Matrix, documents: Matrix) -> Ints:
     """Smaller × n + larger number of each pair of a text and one of the nearest ones of other groups."""
-    found = Index(documents).search(queries, k=min(NEIGHBOURS, len(codes)), apart=(codes, codes)).index
-    text = np.repeat(np.arange(len(codes)), found.shape[1])
-    other = found.ravel()
+    neighbours = Index(documents).search(queries, k=min(NEIGHBOURS, len(codes)), apart=(codes, codes)).index
+    text = np.repeat(np.arange(len(codes)), neighbours.shape[1])
+    other = neighbours.ravel()
     there = other != NOBODY
     text, other = text[there], other[there]
     return np.asarray(np.unique(np.minimum(text, other) * len(codes) + np.maximum(text, other)))

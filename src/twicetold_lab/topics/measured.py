@@ -45,7 +45,7 @@ MEASURES = ("nmi", "v_measure", "ari")
 
 @dataclass(frozen=True)
 class MeasuredTopics:
-    """How well topics agree with one label."""
+    """Agreement of topics with one label."""
 
     metrics: dict[str, float]
     """`MEASURES` and `by_chance` of the first seed, and `count`, the number of topics that were asked for."""
@@ -70,7 +70,7 @@ def measure_topics(
         share, or none has, is left out.
     """
     unit = finest_clusters(labels, ())
-    found: dict[str, dict[Method, MeasuredTopics]] = {}
+    measures: dict[str, dict[Method, MeasuredTopics]] = {}
     for name, codes in labels.items():
         rows = np.flatnonzero(codes != UNKNOWN)
         count = len(np.unique(codes[rows]))
@@ -78,16 +78,16 @@ def measure_topics(
             continue
         methods = [method for method in METHODS if method == "kmeans" or len(rows) <= MOST_AGGLOMERATED]
         part, said = vectors[rows], [texts[row] for row in rows.tolist()]
-        found[name] = {}
+        measures[name] = {}
         for method in methods:
             seeds = range(seed, seed + (SEEDS if method == "kmeans" else 1))
             grouped = [group_topics(part, said, count=count, method=method, seed=each) for each in seeds]
-            found[name][method] = _measured(grouped, codes[rows], unit[rows], count)
-    return found
+            measures[name][method] = _measured(grouped, codes[rows], unit[rows], count)
+    return measures
 
 
 def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> MeasuredTopics:
-    each: list[TopicAgreement] = [agreement(found.topic, label, unit) for found in grouped]
+    each: list[TopicAgreement] = [agreement(topics.topic, label, unit) for topics in grouped]
     deviations = {}
     if len(each) > 1:
         deviations = {name: float(np.std([one.values[name] for one in each], ddof=1)) for name in MEASURES}
@@ -96,7 +96,7 @@ def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> Mea
 
 @dataclass(frozen=True)
 class TopicAgreement:
-    """How well topics agree with labels; 1 if they are the same."""
+    """Agreement of topics with labels; 1 if they are the same."""
 
     values: dict[str, float]
     """`MEASURES` and `by_chance`."""
@@ -134,8 +134,8 @@ def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: 
 
 
 def _of_all(topic: ArrayLike, label: ArrayLike) -> dict[str, float]:
-    found = _measures(LeftOut.of(topic, label, np.zeros_like(topic), nothing=True))
-    return {name: float(values[0]) for name, values in found.items()}
+    measures = _measures(LeftOut.of(topic, label, np.zeros_like(topic), nothing=True))
+    return {name: float(values[0]) for name, values in measures.items()}
 
 
 def without_each(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike) -> dict[str, Floats]:

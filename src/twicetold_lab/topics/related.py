@@ -52,7 +52,7 @@ Score = Callable[[Ints, slice], Floats]
 
 @dataclass(frozen=True)
 class Ranked:
-    """How good some lists are."""
+    """Quality of some lists."""
 
     metrics: dict[str, float]
     intervals: dict[str, Interval]
@@ -105,7 +105,7 @@ def related(
     Returns:
         Label -> way of ranking -> measures; without a way that has no query.
     """
-    found: dict[str, dict[str, Ranked]] = {}
+    measures: dict[str, dict[str, Ranked]] = {}
     for name, codes in labels.items():
         alone = sampled(reading(codes, articles.day, days=days, read=1), most, seed)
         several = sampled(reading(codes, articles.day, days=days, read=HISTORY), most, seed)
@@ -115,12 +115,12 @@ def related(
             "history_mean": (several, by_query(articles, several)),
             "history_last": (several, by_query(articles, several[:, -1:])),
         }
-        found[name] = {
+        measures[name] = {
             way: measured(articles, read, lists(articles, codes, read, score, days=days))
             for way, (read, score) in ways.items()
             if len(read)
         }
-    return found
+    return measures
 
 
 def reading(codes: Ints, day: Floats, *, days: float, read: int) -> Ints:
@@ -142,8 +142,8 @@ def reading(codes: Ints, day: Floats, *, days: float, read: int) -> Ints:
     last = order[end]
     within = _count(label, time, codes[last], day[last] - days, day[last] + days)
     end = end[within > read]
-    found = order[end[:, None] + np.arange(1 - read, 1)]
-    return np.asarray(found[np.argsort(found[:, -1], kind="stable")], np.int64)
+    queries = order[end[:, None] + np.arange(1 - read, 1)]
+    return np.asarray(queries[np.argsort(queries[:, -1], kind="stable")], np.int64)
 
 
 def sampled(read: Ints, most: int, seed: int) -> Ints:
@@ -223,14 +223,14 @@ def lists(articles: Articles, codes: Ints, read: Ints, score: Score, *, days: fl
     return Lists(shown, values)
 
 
-def measured(articles: Articles, read: Ints, found: Lists) -> Ranked:
+def measured(articles: Articles, read: Ints, listed: Lists) -> Ranked:
     """The measures of some lists, and their intervals."""
-    values = {**found.values, "near_copies": copies(articles.words, read[:, -1], found.shown)}
+    values = {**listed.values, "near_copies": copies(articles.words, read[:, -1], listed.shown)}
     story = articles.story[read[:, -1]]
     unit = np.where(story == UNKNOWN, story.max() + 1 + np.arange(len(story)), story)
     metrics = {name: float(value.mean()) for name, value in values.items()}
     intervals = {name: clustered_mean_interval(value, unit) for name, value in values.items()}
-    covered = len(np.setdiff1d(found.shown, [NOBODY])) / len(articles)
+    covered = len(np.setdiff1d(listed.shown, [NOBODY])) / len(articles)
     return Ranked({**metrics, "coverage": covered, "queries": float(len(read))}, intervals)
 
 
@@ -252,7 +252,7 @@ def copies(sets: sparse.csr_matrix, query: Ints, shown: Ints) -> Floats:
 
 
 def _count(label: Ints, time: Floats, code: Ints, low: Floats, high: Floats) -> Ints:
-    """How many texts of a label there are between two times, ends included; labels are sorted, times within each."""
+    """Count the texts of a label between two times, ends included; labels are sorted, times within each."""
     start, span = min(time.min(initial=0), low.min(initial=0)), 1.0
     span += max(time.max(initial=0), high.max(initial=0)) - start
     key = label * span + (time - start)

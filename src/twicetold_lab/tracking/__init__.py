@@ -87,10 +87,10 @@ def reopen(
     """
     if "fingerprint" not in tags:
         raise ValueError(f"a run is found again by its tag `fingerprint`, but only {sorted(tags)} are given")
-    found = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else TrackedRun(None, None, name=name)
-    if found is not None:
-        yield found
-        found.describe()
+    known = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else TrackedRun(None, None, name=name)
+    if known is not None:
+        yield known
+        known.describe()
         return
     with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=None).ending() as run:
         yield run
@@ -109,10 +109,10 @@ def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> d
         client = existing(settings)
         if experiments is None:
             described = [one for one in client.search_experiments() if DESCRIPTION in one.tags]
-            found = {one.name: one for one in sorted(described, key=lambda one: one.name)}
+            stored = {one.name: one for one in sorted(described, key=lambda one: one.name)}
         else:
-            found = {name: client.get_experiment_by_name(name) for name in experiments}
-        return {name: runs_page(settings, one.experiment_id) for name, one in found.items() if one is not None}
+            stored = {name: client.get_experiment_by_name(name) for name in experiments}
+        return {name: runs_page(settings, one.experiment_id) for name, one in stored.items() if one is not None}
     return {}
 
 
@@ -203,10 +203,10 @@ def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -
 def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Store, list[Any]]:
     """The open store and its runs with this fingerprint, newest first."""
     store = open_store(settings, experiment)
-    found = store.client.search_runs(
+    runs = store.client.search_runs(
         [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
     )
-    return store, list(found)
+    return store, list(runs)
 
 
 def _provenance() -> dict[str, str]:

@@ -88,15 +88,15 @@ def register(
         store = open_store(_settings(root), data)
         client = store.client
         _make_model(client, name)
-        found = next((v for v in _versions(client, name) if v.tags.get(logged_model.DIGEST) == digest), None)
-        if found is None:
+        version = next((v for v in _versions(client, name) if v.tags.get(logged_model.DIGEST) == digest), None)
+        if version is None:
             logged = _logged(store, digest)
             run_id, model_id = logged or _log(store, model_folder, run_name, metrics, {"data": data, **tags})
             client.log_text(run_id, description, "README.md")
             every = {**tags, logged_model.DIGEST: digest, MODEL_ID: model_id, "run_name": run_name}
             every |= {key: mark for key, mark in client.get_run(run_id).data.tags.items() if key == "fingerprint"}
             every |= {metric: repr(value) for metric, value in metrics.items()}
-            found = client.create_model_version(
+            version = client.create_model_version(
                 name,
                 source=client.get_logged_model(model_id).artifact_location,  # `models:/m-…` asks the default store
                 run_id=run_id,
@@ -105,8 +105,8 @@ def register(
                 description=shorten(description, MAX_DESCRIPTION),
             )
         if alias is not None:
-            client.set_registered_model_alias(name, alias, found.version)
-        return _version(found, client.get_registered_model(name).aliases)
+            client.set_registered_model_alias(name, alias, version.version)
+        return _version(version, client.get_registered_model(name).aliases)
 
 
 def registered(*, root: Path) -> list[Version]:
@@ -119,8 +119,8 @@ def registered(*, root: Path) -> list[Version]:
     client = existing(_settings(root))
     with readable("list the registered models"):
         models = _all_pages(client.search_registered_models, f"name LIKE '{PREFIX}%'")
-        pairs = [(model, found) for model in models for found in _versions(client, model.name)]
-        versions = [_version(found, model.aliases) for model, found in pairs]
+        pairs = [(model, entry) for model in models for entry in _versions(client, model.name)]
+        versions = [_version(entry, model.aliases) for model, entry in pairs]
     return sorted(versions, key=lambda version: (version.name, -version.version))
 
 
@@ -173,25 +173,25 @@ def _versions(client: Any, name: str) -> list[Any]:
 
 
 def _all_pages(search: Callable[..., Any], query: str) -> list[Any]:
-    found, token = [], None
+    entries, token = [], None
     while True:
         page = search(query, page_token=token)
-        found += page
+        entries += page
         if not (token := page.token):
-            return found
+            return entries
 
 
-def _version(found: Any, aliases: Mapping[str, str]) -> Version:
-    metrics = {name: float(value) for name, value in found.tags.items() if name.startswith(("val/", "test/"))}
-    names = tuple(sorted(alias for alias, version in aliases.items() if int(version) == int(found.version)))
-    tags = {name: value for name, value in found.tags.items() if name not in metrics}
-    return Version(found.name, int(found.version), names, found.tags.get("run_name", ""), metrics, tags)
+def _version(entry: Any, aliases: Mapping[str, str]) -> Version:
+    metrics = {name: float(value) for name, value in entry.tags.items() if name.startswith(("val/", "test/"))}
+    names = tuple(sorted(alias for alias, version in aliases.items() if int(version) == int(entry.version)))
+    tags = {name: value for name, value in entry.tags.items() if name not in metrics}
+    return Version(entry.name, int(entry.version), names, entry.tags.get("run_name", ""), metrics, tags)
 
 
 def _logged(store: Store, digest: str) -> tuple[str, str] | None:
     """Run and logged model with the files of this digest; None if the store has none."""
-    found = store.client.search_logged_models([store.experiment_id], f"tags.`{logged_model.DIGEST}` = '{digest}'")
-    return next(((each.source_run_id, each.model_id) for each in found if str(each.status) == "READY"), None)
+    models = store.client.search_logged_models([store.experiment_id], f"tags.`{logged_model.DIGEST}` = '{digest}'")
+    return next(((each.source_run_id, each.model_id) for each in models if str(each.status) == "READY"), None)
 
 
 def _log(
@@ -214,13 +214,13 @@ def _log(
 
 def _model_id(client: Any, model: str) -> str:
     """The logged model of an address."""
-    found = re.fullmatch(r"models:/(?:(m-[0-9a-f]+)|([^/@]+)(?:@([^/@]+)|/([0-9]+)))", model)
-    if not found:
+    match = re.fullmatch(r"models:/(?:(m-[0-9a-f]+)|([^/@]+)(?:@([^/@]+)|/([0-9]+)))", model)
+    if not match:
         raise ValueError(
             f"expected models:/NAME@ALIAS, models:/NAME/VERSION or models:/m-ID, got {model!r}; `twicetold models` "
             "lists what there is"
         )
-    model_id, name, alias, number = found.groups()
+    model_id, name, alias, number = match.groups()
     if model_id is None:
         version = client.get_model_version_by_alias(name, alias) if alias else client.get_model_version(name, number)
         model_id = version.model_id or version.tags.get(MODEL_ID)
@@ -231,10 +231,10 @@ def _model_id(client: Any, model: str) -> str:
 
 def _only_model(folder: Path, model: str) -> Path:
     """The one model folder among the artifacts of a logged model."""
-    found = [place for place in folder.iterdir() if (place / layout.RECIPE).is_file()]
-    if len(found) != 1:
+    folders = [place for place in folder.iterdir() if (place / layout.RECIPE).is_file()]
+    if len(folders) != 1:
         raise ValueError(f"{model} is no model of this package: expected one folder with {layout.RECIPE} in it")
-    return found[0]
+    return folders[0]
 
 
 def _download(uri: str, folder: Path, tracking_uri: str) -> Path:

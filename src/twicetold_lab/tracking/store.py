@@ -1,4 +1,4 @@
-"""Where the tracking store is, and how it is opened.
+"""Location and opening of the tracking store.
 
 By default a SQLite file at `mlruns/mlflow.db` under the project's root (MLflow 3.13 and later refuse the older store of
 loose files), with artifacts beside it in `mlruns/artifacts/<experiment>`. `MLFLOW_TRACKING_URI` wins when it is set;
@@ -109,10 +109,10 @@ def open_store(settings: Settings, experiment: str) -> Store:
         _make_database(file)
         location = (file.parent / "artifacts" / experiment).as_uri()
     client = connect(uri)
-    found = insist(lambda: client.get_experiment_by_name(experiment))
-    if found is None:
+    stored = insist(lambda: client.get_experiment_by_name(experiment))
+    if stored is None:
         return Store(client, _create_experiment(client, experiment, location))
-    return Store(client, found.experiment_id)
+    return Store(client, stored.experiment_id)
 
 
 def connect(uri: str) -> Any:
@@ -197,10 +197,10 @@ def ask_directly(uri: str) -> None:
 
 def _is_of_this_machine(host: str) -> bool:
     try:
-        found = ipaddress.ip_address(host)
+        ip = ipaddress.ip_address(host)
     except ValueError:  # a name
         return False
-    return found.is_loopback or found.is_unspecified
+    return ip.is_loopback or ip.is_unspecified
 
 
 def _make_database(file: Path) -> None:
@@ -251,7 +251,7 @@ def _create_experiment(client: Any, experiment: str, location: str | None) -> st
     try:
         return str(insist(lambda: client.create_experiment(experiment, artifact_location=location)))
     except Exception:
-        found = insist(lambda: client.get_experiment_by_name(experiment))  # another process was faster
-        if found is None:
+        stored = insist(lambda: client.get_experiment_by_name(experiment))  # another process was faster
+        if stored is None:
             raise
-        return str(found.experiment_id)
+        return str(stored.experiment_id)

@@ -58,11 +58,11 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
 def _joined(parts: Sequence[Encoding], sizes: Sequence[int]) -> Encoding:
     """Join the encodings of chunks of a batch, of `sizes` texts, tensor by tensor."""
 
-    def tensor(name: str, found: list[object]) -> Tensor:
-        tensors = [part for part in found if isinstance(part, Tensor)]
+    def tensor(name: str, parts: list[object]) -> Tensor:
+        tensors = [part for part in parts if isinstance(part, Tensor)]
         if [t.shape[:1] for t in tensors] != [(size,) for size in sizes]:
             raise ValueError(
-                f"expected {name} of the encoding to be a tensor of one row per text, got {type(found[0]).__name__}: "
+                f"expected {name} of the encoding to be a tensor of one row per text, got {type(parts[0]).__name__}: "
                 "this family cannot be trained in chunks, set trainer.micro_batch=null"
             )
         return torch.cat(tensors)

@@ -136,7 +136,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where to compute; does not change the results, up to rounding.
+    """Device and precision; does not change the results, up to rounding.
 
     Args:
         accelerator: `auto`, `cpu` or `gpu`.

@@ -110,7 +110,7 @@ def test_the_calibration_of_each_resample_is_that_of_its_pairs():
     label = rng.random(50) < 0.5 + 0.4 * np.tanh(score)
     near = decide_weighted(score, label, np.ones(50))
     weight = rng.integers(1, 5, (8, 50)).astype(float)
-    slope, intercept = platt_of_each(score, weight * label, weight * ~label, near=(near.slope, near.intercept))
+    slope, intercept = platt_of_each(score, weight * label, weight * ~label, start=(near.slope, near.intercept))
     for row in range(len(weight)):  # pairs that are there twice, not pairs of twice the weight
         places = np.repeat(np.arange(50), weight[row].astype(int))
         expected = decide_weighted(score[places], label[places], np.ones(len(places)))

@@ -138,15 +138,15 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     assert isinstance(family, Searchable)
     evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), ndcg_at=(2,), rank=2))
     found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
-    assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
-    assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
+    assert found.search.metrics["test"]["retrieval_recall_at_2"] == 1
+    assert found.search.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
     measured = found.knn.metrics["test"]
     assert measured["pairwise_knn_k"] == 1
     assert measured["pairwise_knn_accuracy"] == pytest.approx(2 / 3)  # text 3 is nearer to 4 than to 0
     read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
     documents = search_reports(read, corpus_of_documents(), evaluator, None)
     assert documents.knn is None
-    assert set(documents.found.metrics) == {"test"}
+    assert set(documents.search.metrics) == {"test"}
 
 
 def test_duplicates_of_a_split_are_its_own_closure_and_texts_that_are_equal_word_for_word():
@@ -192,4 +192,4 @@ def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
     assert encoded == []
     for ours, split in zip(inputs, ("val", "test")):
         np.testing.assert_array_equal(ours.score, evaluation_inputs(plain, corpus, split).score)
-    assert found.found.metrics == search_reports(plain, corpus, evaluator, None).found.metrics
+    assert found.search.metrics == search_reports(plain, corpus, evaluator, None).search.metrics
