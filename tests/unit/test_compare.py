@@ -21,7 +21,8 @@ def test_without_a_base_there_is_nothing_to_compare_with(monkeypatch, capsys):
 
 def test_revisions_are_compared_in_text_or_markdown(monkeypatch, capsys):
     monkeypatch.setattr(compare, "compare_revisions", lambda base, head: (base, head))
-    for name in ("as_text", "as_markdown"):
-        monkeypatch.setattr(compare, f"revisions_{name}", lambda found, name=name: f"{name}: {found}")
-    assert run(monkeypatch, capsys, "--base", "a") == "as_text: ('a', 'HEAD')"
-    assert run(monkeypatch, capsys, "--base", "a", "--head", "b", "--markdown") == "as_markdown: ('a', 'b')"
+    monkeypatch.setattr(compare, "revisions_section", lambda compared: compared)
+    monkeypatch.setattr(compare, "section_text", lambda section: f"text: {section}")
+    monkeypatch.setattr(compare, "rendered", lambda sections: f"markdown: {sections}")
+    assert run(monkeypatch, capsys, "--base", "a") == "text: ('a', 'HEAD')"
+    assert run(monkeypatch, capsys, "--base", "a", "--head", "b", "--markdown") == "markdown: [('a', 'b')]"

@@ -78,7 +78,7 @@ class Done:
 
     Args:
         digest: of all that the files depend on.
-        found: in numbers and words.
+        result: in numbers and words.
         sizes: bytes of each file that was written, by its kind.
         seconds: by the clock.
         cpu: seconds of processor time.

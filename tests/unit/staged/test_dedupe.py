@@ -176,9 +176,9 @@ ENCODE = """
 import sys
 from twicetold.staged import model
 from twicetold.staged.tasks import Task, run
-from twicetold.trained import vectors
+from twicetold.trained import scoring
 
-load, search = model.loaded, vectors.search_vectors
+load, search = model.loaded, scoring.search_vectors
 
 def loaded(folder):
     import torch  # as most families do
@@ -346,14 +346,17 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
 
 
 def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
+    def calibrated_by(record):
+        read = "twicetold.trained.threshold_record._read"
+        monkeypatch.setattr(read, lambda _, name, *further, **also: record if name == layout.CALIBRATION else None)
+
     record = CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
-    monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: record)
+    calibrated_by(record)
     found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
     alone, _ = as_one_file(run(), many[:90], threshold=0.6)
     assert any("always answering no is right for 90.0%" in warning for warning in alone.summary.warnings)
     assert found.summary.warnings == alone.summary.warnings
-    other = replace(record, about="another label")
-    monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: other)
+    calibrated_by(replace(record, about="another label"))
     found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.6)
     assert found.summary.warnings == as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings
     assert not any("always answering" in warning for warning in found.summary.warnings)

@@ -26,12 +26,12 @@ def test_a_turn_is_paired_with_the_turns_right_before_it(history, monkeypatch):
     thread = count(-1)
     now = []
 
-    def said(event, meaning, place, rng):
+    def utterance(event, meaning, place, rng):
         if place == 0:
             now[:] = [next(thread)]
         return f"{now[0]}.{place}"
 
-    monkeypatch.setattr(toy_threads, "_said", said)
+    monkeypatch.setattr(toy_threads, "_utterance", utterance)
     corpus = read(threads=20, history=history)
     found = [pair for split in corpus.pairs for pair in pairs_of(corpus, split, 1)]
     assert len(found) > 50
