@@ -40,7 +40,8 @@ def main() -> None:
     """Print a row for each file, and what an edit reaches on average."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     found = closures(Path("build/conf/train"))
-    cells = len(found["train"])
+    if not (cells := len(found["train"])):
+        sys.exit("there are no cells in build/conf/train: run dvc repro compose first")
     reach = {stage: Counter(file for files in found[stage] for file in files) for stage in STAGES}
     lines = {
         str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in sorted(Path("src").rglob("*.py"))
