@@ -77,8 +77,8 @@ def described(
     both: Csr, vectors: NDArray[np.float32] | None, left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> Pairs:
     """Pairs with their similarities, those left out that have neither."""
-    lexical = _dots(both, left, right)
-    cosine = None if vectors is None else _dots(vectors, left, right)
+    lexical = pair_dots(both, left, right)
+    cosine = None if vectors is None else pair_dots(vectors, left, right)
     keep = lexical >= LEAST
     if cosine is not None:
         keep |= cosine >= LEAST_VECTORS
@@ -91,30 +91,32 @@ def lexical_rows(terms: Terms) -> Csr:
     return sparse.csr_array(sparse.hstack(scaled, format="csr"))
 
 
-def _dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64], block: int = 100_000) -> NDArray[np.float32]:
-    parts = [row_dots(rows, left[at : at + block], rows, right[at : at + block]) for at in range(0, len(left), block)]
+def pair_dots(
+    rows: Any, left: NDArray[np.int64], right: NDArray[np.int64], block: int = 100_000
+) -> NDArray[np.float32]:
+    parts = [
+        row_dots(rows, left[at : at + block], rows, right[at : at + block]) for at in range(0, len(left), block)
+    ]
     return np.concatenate([*parts, np.empty(0, np.float32)])
+
+
+def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
+    """Texts that ask, and those that are found by them."""
+    if split is None:
+        return [(slice(0, count), slice(0, count))]
+    return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Texts that ask, and those they find."""
-    asking, base = _heaviest(both), both if split is None else both[split:]
-    offset, stop = (0, both.shape[0]) if split is None else (split, split)
-    columns = base.T.tocsr()
-    rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for start in range(0, stop, BLOCK):
-        product = (asking[start : min(start + BLOCK, stop)] @ columns).tocoo()
-        row, column = product.row.astype(np.int64) + start, product.col.astype(np.int64) + offset
-        chosen = _largest(row - start, column, product.data, nearest, itself=row == column)
-        rows.append(row[chosen])
-        found.append(column[chosen])
-    if split is not None:  # the second table asks as well
-        columns = both[:split].T.tocsr()
-        for start in range(split, both.shape[0], BLOCK):
-            product = (asking[start : start + BLOCK] @ columns).tocoo()
-            row, column = product.row.astype(np.int64) + start, product.col.astype(np.int64)
-            chosen = _largest(row - start, column, product.data, nearest, itself=row == column)
-            rows.append(row[chosen])
+    asking, rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for asks, base in _sides(both.shape[0], split):
+        columns = both[base].T.tocsr()
+        for start in range(asks.start, asks.stop, BLOCK):
+            product = (asking[start : min(start + BLOCK, asks.stop)] @ columns).tocoo()
+            row, column = product.row.astype(np.int64), product.col.astype(np.int64) + base.start
+            chosen = _largest(row, column, product.data, nearest, itself=row + start == column)
+            rows.append(row[chosen] + start)
             found.append(column[chosen])
     return np.concatenate(rows), np.concatenate(found)
 
@@ -159,17 +161,13 @@ def _by_vectors(
     vectors: NDArray[np.float32], nearest: int, split: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Texts that ask, and those they find."""
-    sides = [(0, len(vectors), 0, len(vectors))] if split is None else []
-    if split is not None:
-        sides = [(0, split, split, len(vectors)), (split, len(vectors), 0, split)]
     rows, found = [], []
-    for start, stop, first, last in sides:
-        index = Index(vectors[first:last], approximate=last - first > EXACT)
-        near = index.search(vectors[start:stop], k=min(nearest + (split is None), last - first)).index
-        row = np.repeat(np.arange(start, stop), near.shape[1])
-        column = near.ravel()
-        keep = column != NOBODY
-        row, column = row[keep], column[keep] + first
-        rows.append(row[row != column])
-        found.append(column[row != column])
+    for asks, base in _sides(len(vectors), split):
+        size = base.stop - base.start
+        index = Index(vectors[base], approximate=size > EXACT)
+        near = index.search(vectors[asks], k=min(nearest + (split is None), size)).index
+        row, column = np.repeat(np.arange(asks.start, asks.stop), near.shape[1]), near.ravel()
+        keep = (column != NOBODY) & (row != column + base.start)
+        rows.append(row[keep])
+        found.append(column[keep] + base.start)
     return np.concatenate(rows), np.concatenate(found)

@@ -6,38 +6,44 @@ text and that of the other are told as the smaller and the larger of the two, so
 Shape letters: P pairs, N texts, F features.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.candidates import Pairs
-from twicetold.matching.terms import Csr, Terms
+from twicetold.matching.terms import PREFIX, Csr, Terms
 
 Column = NDArray[np.float32]
+Rows = NDArray[np.int64]
 BLOCK = 50_000  # pairs at a time
 
 
-def pair_features(
-    terms: Terms, pairs: Pairs, word_vectors: NDArray[np.float32] | None = None
-) -> dict[str, Column]:
-    """(P,) columns by name."""
-    blocks: list[dict[str, Column]] = []
-    for start in range(0, max(len(pairs), 1), BLOCK):
-        left, right = pairs.left[start : start + BLOCK], pairs.right[start : start + BLOCK]
-        columns: dict[str, Column] = {}
-        for part in (_similar(terms, left, right), _words(terms, left, right, word_vectors), _codes(terms, left, right), _numbers(terms, left, right), _shape(terms, left, right)):
-            columns |= part
-        blocks.append(columns)
+def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
+    """(P,) columns by name; those of vectors only where the pairs have a cosine.
+
+    Examples:
+        >>> from twicetold.matching.candidates import candidates
+        >>> from twicetold.matching.pair_features import pair_features
+        >>> from twicetold.matching.terms import Terms
+        >>> terms = Terms.of(["Canon EOS-70D, 18 MP", "canon eos70d 20 mp", "a tripod"])
+        >>> columns = pair_features(terms, candidates(terms))
+        >>> columns["codes_agree"].tolist(), columns["units_contradict"].round(2).tolist()
+        ([1.0], [0.69])
+    """
+    blocks = [
+        _of_block(terms, pairs.left[start : start + BLOCK], pairs.right[start : start + BLOCK])
+        for start in range(0, max(len(pairs), 1), BLOCK)
+    ]
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
-    columns["lexical"] = pairs.lexical
-    columns |= _standing(pairs, pairs.lexical, "lexical")
+    columns |= {"lexical": pairs.lexical} | _standing(pairs, pairs.lexical, "lexical")
     if pairs.cosine is not None:
-        columns["cosine"] = pairs.cosine
-        columns |= _standing(pairs, pairs.cosine, "cosine")
+        columns |= {"cosine": pairs.cosine} | _standing(pairs, pairs.cosine, "cosine")
     return columns
+
+
+def _of_block(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    """The features of two texts alone."""
+    parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
+    return {name: column for part in parts for name, column in part.items()}
 
 
 def _sum(rows: Csr) -> Column:
@@ -57,20 +63,22 @@ def _ratio(part: Column, whole: Column, empty: float) -> Column:
     return np.divide(part, whole, out=np.full(len(part), empty, np.float32), where=whole > 0)
 
 
-def _similar(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
+def _similar(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     return {
         "letters": _sum(terms.letters[left].multiply(terms.letters[right])),
         "words": _sum(terms.words[left].multiply(terms.words[right])),
     }
 
 
-def _words(terms: Terms, left: Any, right: Any, vectors: NDArray[np.float32] | None) -> dict[str, Column]:
+def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    """Words that both have, one alone, or one in another spelling; rarity is a share of that of a text's own word."""
     top = float(np.log((1 + terms.present.shape[0]) / 2) + 1)
     one, other = terms.present[left], terms.present[right]
     shared = one.multiply(other).tocsr()
     only_one, only_other = (one - shared).tocsr(), (other - shared).tocsr()
-    only_one.eliminate_zeros(), only_other.eliminate_zeros()
-    idf = terms.idf[None, :] / np.float32(top)
+    only_one.eliminate_zeros()
+    only_other.eliminate_zeros()
+    idf = terms.idf / np.float32(top)
     both = shared @ terms.idf / top
     mine, theirs = only_one @ terms.idf / top, only_other @ terms.idf / top
     spelt = (only_one @ terms.spelt).multiply(only_other).tocsr()
@@ -80,7 +88,7 @@ def _words(terms: Terms, left: Any, right: Any, vectors: NDArray[np.float32] | N
     near = (spelt @ terms.idf + spelt_other @ terms.idf) / (2 * top)
     order = terms.order[left].multiply(terms.order[right])
     least = np.minimum(_sum(terms.order[left]), _sum(terms.order[right]))
-    columns = {
+    return {
         "shared_of_smaller": _ratio(both, both + np.minimum(mine, theirs), 0),
         "shared_of_larger": _ratio(both, both + np.maximum(mine, theirs), 0),
         "shared_weight": np.log1p(both),
@@ -92,16 +100,9 @@ def _words(terms: Terms, left: Any, right: Any, vectors: NDArray[np.float32] | N
         **_ends("unshared_rarest", _max(only_one.multiply(idf).tocsr()), _max(only_other.multiply(idf).tocsr())),
         **_ends("unshared_words", np.log1p(_sum(only_one)), np.log1p(_sum(only_other))),
     }
-    if vectors is not None:
-        weights = terms.idf[:, None] * vectors
-        a, b = only_one @ weights, only_other @ weights
-        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-        columns["unshared_cosine"] = _ratio(np.einsum("pd,pd->p", a, b), norms, 0)
-        columns["unshared_cosine_none"] = (norms == 0).astype(np.float32)
-    return columns
 
 
-def _codes(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
+def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     one, other = terms.codes[left], terms.codes[right]
     within_other, within_one = one.multiply(terms.contained[right]), other.multiply(terms.contained[left])
     mine, theirs = _sum(one) - _sum(within_other), _sum(other) - _sum(within_one)
@@ -115,7 +116,7 @@ def _codes(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
     }
 
 
-def _numbers(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
+def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     one, other = terms.numbers[left], terms.numbers[right]
     both = _sum(one.multiply(other))
     mine, theirs = _sum(one) - both, _sum(other) - both
@@ -134,44 +135,56 @@ def _numbers(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
     }
 
 
-def _shape(terms: Terms, left: Any, right: Any) -> dict[str, Column]:
+def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     one, other = terms.length[left], terms.length[right]
     same = np.cumprod((terms.prefix[left] == terms.prefix[right]) & (terms.prefix[left] > 0), axis=1).sum(axis=1)
     return {
         "length_ratio": _ratio(np.minimum(one, other), np.maximum(one, other), 1),
         "length": np.log1p(np.minimum(one, other)),
-        "prefix_share": _ratio(same.astype(np.float32), np.minimum(np.minimum(one, other), 48), 0),
-        "squeezed_equal": ((one == other) & (same == np.minimum(one, 48)) & (one <= 48)).astype(np.float32),
+        "prefix_share": _ratio(same.astype(np.float32), np.minimum(np.minimum(one, other), PREFIX), 0),
+        "squeezed_equal": ((one == other) & (same == one)).astype(np.float32),
     }
 
 
 def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
-    """How a pair stands among all candidates of its two texts."""
+    """How a pair stands among all candidates of its two texts.
+
+    Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
+    mean of all others; over that to the second nearest of a text in the middle of the file.
+    """
     count = len(pairs)
-    text = np.concatenate([pairs.left, pairs.right])
-    value = np.concatenate([similarity, similarity])
+    text, value = np.concatenate([pairs.left, pairs.right]), np.concatenate([similarity, similarity])
     order = np.lexsort((-value, text))
-    ordered, sorted_value = text[order], value[order]
-    first = np.searchsorted(ordered, np.arange(pairs.count + 1))
+    ranked, ranked_text = value[order], text[order]
+    first = np.searchsorted(ranked_text, np.arange(pairs.count + 1))
     number = np.diff(first)
-    best = np.zeros(pairs.count, np.float32)
-    second = np.zeros(pairs.count, np.float32)
-    has, two = number > 0, number > 1
-    best[has] = sorted_value[first[:-1][has]]
-    second[two] = sorted_value[first[:-1][two] + 1]
+    best, second = _at(ranked, first, number, 0), _at(ranked, first, number, 1)
     rank = np.empty(2 * count, np.float32)
-    # equal similarities have equal ranks: the number of strictly nearer texts
-    starts = np.append(True, (ordered[1:] != ordered[:-1]) | (sorted_value[1:] != sorted_value[:-1]))[: len(order)]
-    run = np.flatnonzero(starts)[np.cumsum(starts) - 1] if len(order) else np.empty(0, np.int64)
-    rank[order] = run - first[ordered]
-    total = np.add.reduceat(np.append(sorted_value, 0), np.minimum(first[:-1], len(sorted_value)))
-    total[~has] = 0
-    others = np.divide(total[text] - value, number[text] - 1, out=np.zeros(2 * count, np.float32), where=number[text] > 1)
-    best_other = np.where(value >= best[text], second[text], best[text])
+    rank[order] = _runs(ranked_text, ranked) - first[ranked_text]
+    total = np.bincount(ranked_text, ranked, minlength=pairs.count).astype(np.float32)
+    others = _ratio(total[text] - value, (number[text] - 1).astype(np.float32), 0)
+    other_best = np.where(value >= best[text], second[text], best[text])
+    middle = np.float32(np.median(second[number > 1])) if (number > 1).any() else np.float32(0)
     one, other = slice(0, count), slice(count, 2 * count)
     return {
         **_ends(f"{name}_rank", np.log1p(rank[one]), np.log1p(rank[other])),
-        **_ends(f"{name}_gap", value[one] - best_other[one], value[other] - best_other[other]),
-        **_ends(f"{name}_above", value[one] - others[one], value[other] - others[other]),
+        **_ends(f"{name}_gap", (value - other_best)[one], (value - other_best)[other]),
+        **_ends(f"{name}_above", (value - others)[one], (value - others)[other]),
         f"{name}_mutual": ((rank[one] == 0) & (rank[other] == 0)).astype(np.float32),
+        f"{name}_over": similarity - middle,
     }
+
+
+def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
+    """(N,) the similarity at this place among those of each text, 0 where it has fewer."""
+    found = np.zeros(len(number), np.float32)
+    there = number > place
+    found[there] = ranked[first[:-1][there] + place]
+    return found
+
+
+def _runs(text: Rows, value: Column) -> Rows:
+    """Position of the first of each run of equal similarities of a text."""
+    starts = np.ones(len(text), bool)
+    starts[1:] = (text[1:] != text[:-1]) | (value[1:] != value[:-1])
+    return np.flatnonzero(starts)[np.cumsum(starts) - 1]

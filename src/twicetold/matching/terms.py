@@ -35,8 +35,9 @@ CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
 NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 PREFIX = 48  # characters of which a common beginning is measured
-NO_UNIT = 3  # most letters of a word after a number that are taken for its unit
+UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Terms:
         words: (N, W) TF-IDF of words, of unit length.
         present: (N, W) 1 where a text has a word.
         idf: (W,) of the words.
-        spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another; None if no two do.
+        vocabulary: the words.
+        spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
         numbers: (N, T) 1 where a text has a number.
         units: (N, T) 1 where a text has a number before this unit, or after this word.
@@ -97,7 +99,7 @@ class Terms:
         parts = [PART.findall(text) for text in folded]
         codes, spellings = incidence(map(_codes, folded))
         return cls(
-            letters=_letters(folded),
+            letters=letter_rows(folded),
             words=_unit(weighted),
             present=present,
             idf=idf,
@@ -130,7 +132,8 @@ def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
     return sparse.csr_array((np.ones(len(cells), np.float32), column.astype(np.int32), indptr), shape=shape), vocabulary
 
 
-def _letters(folded: Sequence[str]) -> Csr:
+def letter_rows(folded: Sequence[str]) -> Csr:
+    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form."""
     if not any(map(WORD.search, folded)):
         return sparse.csr_array((len(folded), 0), dtype=np.float32)
     return sparse.csr_array(LetterTfIdf(3).fit(folded).transform(folded).to_scipy())
@@ -160,7 +163,7 @@ def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
     for place, part in enumerate(parts):
         if part[0].isdecimal():
             after = parts[place + 1] if place + 1 < len(parts) else ""
-            if after and not after[0].isdecimal() and len(after) <= NO_UNIT:
+            if after and not after[0].isdecimal() and len(after) <= UNIT:
                 found.append((after, _plain(part)))
             elif place and not parts[place - 1][0].isdecimal():
                 found.append(("<" + parts[place - 1], _plain(part)))
@@ -170,9 +173,6 @@ def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
 def _prefixes(squeezed: Sequence[str]) -> NDArray[np.int32]:
     fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
-
-
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _hashes(letters: NDArray[np.uint32], size: int) -> NDArray[np.uint64]:
@@ -215,7 +215,9 @@ def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
 def _spelt(vocabulary: Sequence[str]) -> Csr:
     """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
     by_key, _ = incidence(
-        [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))] if len(word) in SPELT and word.isalpha() else []
+        [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
+        if len(word) in SPELT and word.isalpha()
+        else []
         for word in vocabulary
     )
     near = (by_key @ by_key.T).tocsr()
