@@ -20,14 +20,15 @@ from twicetold.matching.terms import Csr, Terms
 from twicetold.neighbours.nearest import NOBODY, Index, row_dots
 
 LETTERS = 0.7  # weight of letters beside words, as of the default of dedupe
-NEAREST = 12  # of a text, by either way
-COMMON = 1_000  # texts of a term that is asked for
-ASKED = 0.8  # of a text's squared length
+NEAREST = 10  # of a text, by either way
+COMMON = 300  # texts of a term that is asked for
+ASKED = 0.7  # of a text's squared length
 EXACT = 8_000  # texts whose vectors are all compared
-LEAST = 0.1  # similarity by letters and words of a candidate by these
-LEAST_VECTORS = 0.4  # cosine of a candidate by vectors
+PROBES = 5  # cells of the inverted file that a text looks into
+LEAST = 0.15 # similarity by letters and words of a candidate by these
+LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 BLOCK = 1_000  # texts that ask at a time
-SHARE = 0.25  # of the similarity of a text's nearest, below which nothing is ranked
+SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
 
 @dataclass(frozen=True)
@@ -113,27 +114,29 @@ def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[NDArray[np.in
     for asks, base in _sides(both.shape[0], split):
         columns = both[base].T.tocsr()
         for start in range(asks.start, asks.stop, BLOCK):
-            product = (asking[start : min(start + BLOCK, asks.stop)] @ columns).tocoo()
-            row, column = product.row.astype(np.int64), product.col.astype(np.int64) + base.start
-            chosen = _largest(row, column, product.data, nearest, itself=row + start == column)
-            rows.append(row[chosen] + start)
+            product = asking[start : min(start + BLOCK, asks.stop)] @ columns
+            row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
+            column = product.indices.astype(np.int64) + base.start
+            chosen = _largest(product.indptr, row, column, product.data, nearest)
+            rows.append(row[chosen])
             found.append(column[chosen])
     return np.concatenate(rows), np.concatenate(found)
 
 
 def _largest(
+    indptr: NDArray[np.integer],
     row: NDArray[np.int64],
     column: NDArray[np.int64],
     value: NDArray[np.float32],
     nearest: int,
-    *,
-    itself: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Positions of the largest values of each row, ties to the lower column."""
-    value = np.where(itself, np.float32(0), value)
-    best = np.zeros(int(row.max()) + 1 if len(row) else 0, np.float32)
-    np.maximum.at(best, row, value)
-    keep = np.flatnonzero((value > SHARE * best[row]) & ~itself)
+    """Positions of the largest values of each row but itself, ties to the lower column."""
+    value = np.where(row == column, np.float32(0), value)
+    filled = np.flatnonzero(np.diff(indptr))
+    best = np.zeros(len(indptr) - 1, np.float32)
+    if len(filled):
+        best[filled] = np.maximum.reduceat(value, indptr[filled])
+    keep = np.flatnonzero((value > 0) & (value >= SHARE * np.repeat(best, np.diff(indptr))))
     order = keep[np.lexsort((column[keep], -value[keep], row[keep]))]
     place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
     return order[place < nearest]
@@ -164,7 +167,7 @@ def _by_vectors(
     rows, found = [], []
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start
-        index = Index(vectors[base], approximate=size > EXACT)
+        index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
         near = index.search(vectors[asks], k=min(nearest + (split is None), size)).index
         row, column = np.repeat(np.arange(asks.start, asks.stop), near.shape[1]), near.ravel()
         keep = (column != NOBODY) & (row != column + base.start)

@@ -33,7 +33,9 @@ Sense: TypeAlias = Literal["copies", "same", "topic"]
 SENSES: tuple[Sense, ...] = get_args(Sense)
 GENERIC = "generic.json"
 DIGITS = 4  # of a stored number
-ANSWER = 1.0  # weight of an answer
+ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
+ANCHOR = 30.0  # answers that all of them weigh
+UNSURE = 0.05  # probability of which a pair is sure
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,17 @@ class Matcher:
         """
         if sense not in SENSES:
             raise ValueError(f"expected one of {', '.join(SENSES)}, got {sense!r}")
+        records = records and sense == "same"  # the others were learnt on texts alone
         return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
 
     def probability(self, columns: Mapping[str, Column]) -> Floats:
         """(P,) of pairs with these features."""
-        return np.asarray(expit(self._rows(columns) @ self.coefficients), np.float64)
+        self._require(columns)
+        weights = self.coefficients[1:] / self.scale
+        score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
+        for name, weight in zip(self.names, weights, strict=True):  # a matrix of all would be large
+            score += weight * columns[name]
+        return np.asarray(expit(score), np.float64)
 
     def answered(self, columns: Mapping[str, Column], pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
         """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
@@ -89,16 +97,29 @@ class Matcher:
         if not len(pairs):
             return replace(self, coefficients=self.prior)
         order = np.lexsort((same, pairs))
-        rows = self._rows({name: columns[name][pairs[order]] for name in self.names})
+        sampled, expected = self._anchors(columns)
+        chosen = np.concatenate([pairs[order], sampled])
         covariance = self.spread**2 * np.eye(len(self.prior)) + self.kinds.T @ self.kinds / max(len(self.kinds), 1)
         found = fit_logistic(
-            rows,
-            np.asarray(same, bool)[order],
+            self._rows({name: columns[name][chosen] for name in self.names}),
+            np.concatenate([np.asarray(same, np.float64)[order], expected]),
             mean=self.prior,
             precision=np.linalg.inv(covariance),
-            weights=np.full(len(rows), ANSWER),
+            weights=np.append(np.ones(len(pairs)), np.full(len(sampled), ANCHOR / max(len(sampled), 1))),
         )
         return replace(self, coefficients=found)
+
+    def _anchors(self, columns: Mapping[str, Column]) -> tuple[NDArray[np.int64], Floats]:
+        """Some pairs that the generic matcher is sure of, and what it says of them.
+
+        Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
+        """
+        count = len(next(iter(columns.values())))
+        some = np.unique(np.linspace(0, count - 1, min(count, ANCHORS)).astype(np.int64))
+        rows = self._rows({name: columns[name][some] for name in self.names})
+        expected = np.asarray(expit(rows @ self.prior), np.float64)
+        sure = np.abs(expected - 0.5) > 0.5 - UNSURE
+        return some[sure], expected[sure]
 
     def contributions(self, columns: Mapping[str, Column], pair: int) -> dict[str, float]:
         """What each feature of a pair adds to the log odds, the largest first; they and the intercept make the sum."""
@@ -134,10 +155,13 @@ class Matcher:
             raise ValueError("expected finite numbers, some are NaN or infinite")
         return found
 
+    def _require(self, columns: Mapping[str, Column]) -> None:
+        if missing := [name for name in self.names if name not in columns]:
+            raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
+
     def _rows(self, columns: Mapping[str, Column]) -> Floats:
         """(P, F + 1) standardised, after a column of ones."""
-        if missing := [name for name in self.names if name not in columns]:
-            raise ValueError(f"the matcher reads features that are not there: {', '.join(missing)}")
+        self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
 

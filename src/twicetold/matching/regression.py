@@ -1,4 +1,4 @@
-"""Logistic regression with a Gaussian prior, by Newton's method.
+"""Logistic regression with a Gaussian prior, by Newton's method; a step is halved until it leads down.
 
     minimise  Σ_i w_i log(1 + exp(−y_i s_i)) + ½ (β − μ)ᵀ Σ⁻¹ (β − μ),   s = X β,  y = ±1
 
@@ -7,6 +7,8 @@ With a prior fitted elsewhere as μ, a few answers move the coefficients from th
 Shape letters: P pairs, F features.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
@@ -14,14 +16,13 @@ from scipy.special import expit
 
 STEPS = 50  # of Newton
 CLOSE = 1e-6  # largest change of a coefficient at the end
-LARGEST = 4.0  # change of a coefficient in one step
 
 Floats = NDArray[np.float64]
 
 
 def fit_logistic(
     features: NDArray[np.floating],
-    answers: NDArray[np.bool_],
+    answers: NDArray[Any],
     *,
     mean: Floats,
     precision: Floats,
@@ -31,7 +32,7 @@ def fit_logistic(
 
     Args:
         features: (P, F), with a column of ones for an intercept.
-        answers: (P,) whether a pair matches.
+        answers: (P,) whether a pair matches, or with what probability.
         mean: (F,) of the prior.
         precision: (F,) or (F, F) of the prior, the inverse of its variance.
         weights: (P,) of the pairs; None: 1 each.
@@ -45,16 +46,23 @@ def fit_logistic(
     """
     weights = np.ones(len(features)) if weights is None else weights
     inverse = np.diag(precision) if precision.ndim == 1 else precision
-    coefficients = mean.astype(np.float64).copy()
     target = answers.astype(np.float64)
+
+    def cost(at: Floats) -> float:
+        score, apart = features @ at, at - mean
+        return float(weights @ (np.logaddexp(0, score) - target * score) + apart @ inverse @ apart / 2)
+
+    coefficients = mean.astype(np.float64).copy()
+    least = cost(coefficients)
     for _ in range(STEPS):
         probability = expit(features @ coefficients)
         gradient = features.T @ (weights * (target - probability)) - inverse @ (coefficients - mean)
         curvature = weights * probability * (1 - probability)
         hessian = (features * curvature[:, None].astype(features.dtype)).T @ features + inverse
         step = cho_solve(cho_factor(hessian), gradient)
-        step *= min(1.0, LARGEST / max(float(np.abs(step).max()), 1e-12))
-        coefficients += step
+        while (now := cost(coefficients + step)) > least + CLOSE and np.abs(step).max() > CLOSE:
+            step /= 2
+        coefficients, least = coefficients + step, now
         if np.abs(step).max() < CLOSE:
             break
     return coefficients

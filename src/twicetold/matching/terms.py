@@ -125,7 +125,8 @@ def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
     vocabulary = sorted(set(flat))
     place = {term: number for number, term in enumerate(vocabulary)}
     column = np.fromiter(map(place.__getitem__, flat), np.int64, len(flat))
-    cells = np.unique(np.repeat(np.arange(len(rows)), lengths) * max(len(vocabulary), 1) + column)
+    cells = np.sort(np.repeat(np.arange(len(rows)), lengths) * max(len(vocabulary), 1) + column)
+    cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(len(vocabulary), 1))
     indptr = np.searchsorted(row, np.arange(len(rows) + 1))
     shape = (len(rows), len(vocabulary))

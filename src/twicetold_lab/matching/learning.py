@@ -9,15 +9,17 @@ Shape letters: P pairs, F features, K kinds.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.compared import Compared, compare
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import SENSES, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.trained.fitted import static_vectors
-from twicetold_lab.matching.sources import LabelledFile
+from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
 
 SIZE = 3_000.0  # weight of all pairs together
 RIDGE = 50.0  # precision of coefficients around 0
@@ -102,3 +104,21 @@ def held_out(files: Sequence[Labelled], *, spread: float = SPREAD) -> Mapping[st
     """For each kind the matcher of all others."""
     kinds = sorted({one.file.kind for one in files})
     return {kind: learn([one for one in files if one.file.kind != kind], spread=spread) for kind in kinds}
+
+
+def generic_numbers(mirror: Path) -> dict[str, Any]:
+    """All sets of numbers of the package, by name: for each sense with vectors and without, and with further columns.
+
+    Args:
+        mirror: folder of the public data.
+    """
+    numbers = {}
+    of_sense = {"same": same_files, "topic": topic_files, "copies": copy_files}
+    for sense in SENSES:
+        files = of_sense[sense](mirror)
+        for vectors in (False, True):
+            for records in (False, True) if sense == "same" else (False,):
+                some = [file for file in files if file.also] if records else files
+                compared = [labelled(file, vectors=vectors, records=records) for file in some]
+                numbers[set_name(sense, vectors=vectors, records=records)] = learn(compared).to_json()
+    return numbers
