@@ -1,6 +1,6 @@
 """Learns the generic matcher of the package on a mirror of the public data, and writes its numbers as JSON.
 
-    python pipelines/learn_matcher.py MIRROR src/twicetold/matching/generic.json
+python pipelines/learn_matcher.py MIRROR src/twicetold/matching/generic.json
 """
 
 import json

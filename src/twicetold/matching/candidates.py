@@ -25,9 +25,10 @@ COMMON = 300  # texts of a term that is asked for
 ASKED = 0.7  # of a text's squared length
 EXACT = 8_000  # texts whose vectors are all compared
 PROBES = 5  # cells of the inverted file that a text looks into
-LEAST = 0.15 # similarity by letters and words of a candidate by these
+LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 BLOCK = 1_000  # texts that ask at a time
+PAIRS = 100_000  # whose rows are gathered at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
 
@@ -92,12 +93,9 @@ def lexical_rows(terms: Terms) -> Csr:
     return sparse.csr_array(sparse.hstack(scaled, format="csr"))
 
 
-def pair_dots(
-    rows: Any, left: NDArray[np.int64], right: NDArray[np.int64], block: int = 100_000
-) -> NDArray[np.float32]:
-    parts = [
-        row_dots(rows, left[at : at + block], rows, right[at : at + block]) for at in range(0, len(left), block)
-    ]
+def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(P,) dot product of two of the rows, dense or CSR, for each pair; some pairs at a time."""
+    parts = [row_dots(rows, left[at : at + PAIRS], rows, right[at : at + PAIRS]) for at in range(0, len(left), PAIRS)]
     return np.concatenate([*parts, np.empty(0, np.float32)])
 
 

@@ -3,8 +3,8 @@
     p(a, b) = σ(β₀ + Σ_f β_f (x_f − m_f) / s_f)
 
 The *generic* matcher was learnt on files of many kinds, products, places, titles, persons, questions and others, each
-kind with the same weight, and needs no label. Its coefficients are the mean of a prior, and how they differ from kind to
-kind is its covariance:
+kind with the same weight, and needs no label. Its coefficients are the mean of a prior, and how they differ from one
+kind to the next is its covariance:
 
     β ~ N(μ, τ² I + 1/K Σ_k d_k d_kᵀ),   d_k = coefficients of kind k − μ
 
@@ -104,7 +104,7 @@ class Matcher:
             self._rows({name: columns[name][chosen] for name in self.names}),
             np.concatenate([np.asarray(same, np.float64)[order], expected]),
             mean=self.prior,
-            precision=np.linalg.inv(covariance),
+            precision=np.asarray(np.linalg.inv(covariance), np.float64),
             weights=np.append(np.ones(len(pairs)), np.full(len(sampled), ANCHOR / max(len(sampled), 1))),
         )
         return replace(self, coefficients=found)

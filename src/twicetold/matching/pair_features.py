@@ -187,4 +187,5 @@ def _runs(text: Rows, value: Column) -> Rows:
     """Position of the first of each run of equal similarities of a text."""
     starts = np.ones(len(text), bool)
     starts[1:] = (text[1:] != text[:-1]) | (value[1:] != value[:-1])
-    return np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    first: Rows = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    return first

@@ -15,7 +15,7 @@ Shape letters: N texts, W words, T terms of a kind.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -105,7 +105,7 @@ class Terms:
             idf=idf,
             vocabulary=vocabulary,
             spelt=_spelt(vocabulary),
-            order=incidence([f"{a} {b}" for a, b in zip(some[:-1], some[1:], strict=True)] for some in words)[0],
+            order=incidence([f"{a} {b}" for a, b in pairwise(some)] for some in words)[0],
             numbers=incidence([_plain(part) for part in some if part[0].isdecimal()] for some in parts)[0],
             units=incidence([unit for unit, _ in _measures(some)] for some in parts)[0],
             measures=incidence([f"{unit} {value}" for unit, value in _measures(some)] for some in parts)[0],
@@ -196,7 +196,7 @@ def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
     sizes = np.fromiter(map(len, codes), np.int64, len(codes))
     for size in np.unique(sizes).tolist():
         wanted = np.flatnonzero(sizes == size)
-        joined = np.frombuffer("".join(codes[code] for code in wanted).encode("utf-32-le"), np.uint32)
+        joined = np.frombuffer("".join(codes[code] for code in wanted.tolist()).encode("utf-32-le"), np.uint32)
         keys = _hashes(joined, size)[::size]
         order = np.argsort(keys)
         start = np.flatnonzero(digits[size:] > digits[: len(digits) - size]) if len(letters) >= size else rows[0]

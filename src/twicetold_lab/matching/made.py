@@ -138,7 +138,7 @@ def tickets(groups: int = 1_200, seed: int = 2) -> Rows:
         for _ in range(draw.choice(COPIES)):
             said = draw.choice(issue) if draw.random() < 0.6 else issue[0]
             order = f"{thing} {draw.choice(marks)}{number}"
-            forms = (f"{order} {said}", f"{said}: {order}", f"{order} ({city}) {said}")
+            forms: tuple[str, ...] = (f"{order} {said}", f"{said}: {order}", f"{order} ({city}) {said}")
             forms += (f"Customer {customer}: {order} {said}", f"{city}: {said}, {order}")
             rows.append((draw.choice(forms), str(group)))
     return [text for text, _ in rows], [group for _, group in rows]
@@ -182,7 +182,7 @@ def releases(groups: int = 900, seed: int = 4) -> Rows:
         version += f".{draw.randrange(6)}" if draw.random() < 0.5 else ""
         verbs, part, year = draw.choice(VERBS), draw.choice(COMPONENTS), draw.choice((2019, 2020, 2021))
         for _ in range(draw.choice(COPIES)):
-            forms = (
+            forms: tuple[str, ...] = (
                 f"{program} {version} {draw.choice(verbs)} {part}",
                 f"Release {version} of {program} {verbs[0]} {part}",
             )
