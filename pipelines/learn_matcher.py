@@ -3,6 +3,8 @@
 python pipelines/learn_matcher.py MIRROR src/twicetold/matching/generic.json
 """
 
+import checkout  # noqa: F401 (for its effects)
+
 import json
 import sys
 from pathlib import Path
