@@ -42,7 +42,7 @@ def fit_logistic(
         >>> from twicetold.matching.regression import fit_logistic
         >>> x = np.array([[1.0, -1.0], [1.0, 1.0]])
         >>> fit_logistic(x, np.array([False, True]), mean=np.zeros(2), precision=np.ones(2)).round(3).tolist()
-        [0.0, 0.679]
+        [0.0, 0.675]
     """
     weights = np.ones(len(features)) if weights is None else weights
     inverse = np.diag(precision) if precision.ndim == 1 else precision
