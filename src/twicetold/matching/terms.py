@@ -32,6 +32,7 @@ Csr: TypeAlias = Any
 WORD = re.compile(r"[^\W_]+")
 PART = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+DIGIT = re.compile(r"\d")
 NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 PREFIX = 48  # characters of which a common beginning is measured
@@ -96,7 +97,8 @@ class Terms:
             np.float32
         )
         weighted = present.multiply(idf).tocsr().astype(np.float32)
-        parts = [PART.findall(text) for text in folded]
+        parts = [PART.findall(text) if DIGIT.search(text) else [] for text in folded]
+        measures = [_measures(some) for some in parts]
         codes, spellings = incidence(map(_codes, folded))
         return cls(
             letters=letter_rows(folded),
@@ -107,8 +109,8 @@ class Terms:
             spelt=_spelt(vocabulary),
             order=incidence([f"{a} {b}" for a, b in pairwise(some)] for some in words)[0],
             numbers=incidence([_plain(part) for part in some if part[0].isdecimal()] for some in parts)[0],
-            units=incidence([unit for unit, _ in _measures(some)] for some in parts)[0],
-            measures=incidence([f"{unit} {value}" for unit, value in _measures(some)] for some in parts)[0],
+            units=incidence([unit for unit, _ in some] for some in measures)[0],
+            measures=incidence([f"{unit} {value}" for unit, value in some] for some in measures)[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
             symbols=incidence(map(symbols, folded))[0],
@@ -154,8 +156,10 @@ def _plain(number: str) -> str:
 
 
 def _codes(text: str) -> list[str]:
-    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text))
-    return [code for code in found if len(code) in CODE_LENGTHS and any(map(str.isdecimal, code))]
+    if not DIGIT.search(text):
+        return []
+    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
+    return [code for code in found if len(code) in CODE_LENGTHS]
 
 
 def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
