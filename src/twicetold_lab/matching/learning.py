@@ -53,8 +53,13 @@ def labelled(file: LabelledFile, *, vectors: bool, records: bool = False) -> Lab
     return Labelled(file, compared, group[left] == group[right])
 
 
-def learn(files: Sequence[Labelled], *, spread: float = SPREAD) -> Matcher:
+def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | None = None) -> Matcher:
     """The matcher of these files, each kind with the same weight.
+
+    Args:
+        files: compared, with the truth.
+        spread: τ of answers.
+        base: matcher of some of the features, learnt on more files, to start from; None: zeros.
 
     Raises:
         ValueError: if there is no file.
@@ -66,8 +71,14 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD) -> Matcher:
     mean = np.average(rows, axis=0, weights=weights)
     scale = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=weights)) + LEAST_SCALE
     inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
-    ridge = np.append(1e-3, np.full(len(names), RIDGE))
-    prior = fit_logistic(inputs, same, mean=np.zeros(len(ridge)), precision=ridge, weights=SIZE * weights)
+    start, ridge = np.zeros(1 + len(names)), np.append(1e-3, np.full(len(names), RIDGE))
+    if base is not None:
+        known = [names.index(name) for name in base.names]
+        slopes = base.coefficients[1:] / base.scale
+        start[[1 + place for place in known]] = slopes * scale[known]
+        start[0] = base.coefficients[0] + (mean[known] - base.mean) @ slopes
+        ridge[[0, *(1 + place for place in known)]] = OF_KIND
+    prior = fit_logistic(inputs, same, mean=start, precision=ridge, weights=SIZE * weights)
     differ = [
         fit_logistic(
             inputs[kinds == kind],
@@ -117,8 +128,9 @@ def generic_numbers(mirror: Path) -> dict[str, Any]:
     for sense in SENSES:
         files = of_sense[sense](mirror)
         for vectors in (False, True):
-            for records in (False, True) if sense == "same" else (False,):
-                some = [file for file in files if file.also] if records else files
-                compared = [labelled(file, vectors=vectors, records=records) for file in some]
-                numbers[set_name(sense, vectors=vectors, records=records)] = learn(compared).to_json()
+            texts = learn([labelled(file, vectors=vectors) for file in files])
+            numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
+            if sense == "same":
+                some = [labelled(file, vectors=vectors, records=True) for file in files if file.also]
+                numbers[set_name(sense, vectors=vectors, records=True)] = learn(some, base=texts).to_json()
     return numbers
