@@ -58,6 +58,8 @@ class LinkedRows:
         >>> linked = twicetold.link(old, new, lexical=True)  # LinkedRows
         >>> [(old[a], new[b]) for a, b in zip(linked.left, linked.right)]
         [('Canon EOS-70D camera, 18 MP', 'canon EOS-70D camera 18 MP')]
+        >>> linked.linked()[1]
+        array([1])
         >>> [new[row] for row in linked.unlinked()[1].tolist()]
         ['a garden hose']
     """
