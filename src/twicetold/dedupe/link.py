@@ -27,6 +27,7 @@ from twicetold.errors import require_number
 from twicetold.matching.compared import compare
 from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size, column_of, numbers_of, size_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
@@ -35,6 +36,7 @@ from twicetold.trained.fitted import static_vectors
 THRESHOLD = 0.5
 MOST = 10_000_000  # pairs of rows
 LEAST_GAIN = 1e-9  # of a link at the threshold itself, so that it is one
+DIGITS = 6  # of a gain: the last bits depend on the order of rows
 
 Sides: TypeAlias = tuple[Column, Column]
 """A column of the left table, n values, and one of the right table, m values."""
@@ -109,8 +111,8 @@ def link(
 
     Raises:
         TypeError: if texts are missing or none, or a column has values of a kind that cannot be used.
-        ValueError: if the threshold is no probability, a column has another length than its table, a value is no
-            number or date, or so many rows have equal texts that there are more than 10 million pairs.
+        ValueError: if a text is empty, the threshold is no probability, a column has another length than its table, a
+            value is no number or date, or so many rows have equal texts that there are more than 10 million pairs.
 
     Examples:
         >>> import twicetold
@@ -120,20 +122,28 @@ def link(
     require_number("threshold", threshold)
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold: expected a probability, between 0 and 1, got {threshold}")
-    sides = list(texts_of(left)), list(texts_of(right))
+    sides = _tidy("left", left), _tidy("right", right)
     counts = len(sides[0]), len(sides[1])
     limits = _limits(counts, same, within)
     further = [
         [value or "" for value in np.concatenate(_both("also", number, pair, counts, _spelt)).tolist()]
         for number, pair in enumerate(also)
     ]
-    one, other, probability = _candidates(sides, further, threshold, lexical=lexical, limits=limits)
-    if one_to_one:
-        chosen = assignment(one, other, probability - threshold)
-        one, other, probability = one[chosen], other[chosen], probability[chosen]
-    order = np.lexsort((other, one))
     without_values = 0 if limits is None else limits.alone
-    return LinkedRows(one[order], other[order], probability[order], counts, without_values)
+    if not all(counts):
+        return LinkedRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), counts, without_values)
+    text, *pairs, of_pair = _probable([*sides[0], *sides[1]], counts[0], further, threshold=threshold, lexical=lexical)
+    pair, one, other = _rows_of(text, counts[0], *pairs)
+    keep = np.ones(len(pair), bool) if limits is None else limits.allow(one, other + counts[0])
+    pair, one, other = pair[keep], one[keep], other[keep]
+    if one_to_one:
+        rank = np.empty(sum(counts), np.int64)
+        rank[np.lexsort((*(() if limits is None else limits.values), text))] = np.arange(sum(counts))
+        gain = np.round(of_pair[pair] - threshold, DIGITS)
+        chosen = assignment(rank[one], rank[other + counts[0]], gain)
+        pair, one, other = pair[chosen], one[chosen], other[chosen]
+    order = np.lexsort((other, one))
+    return LinkedRows(one[order], other[order], of_pair[pair[order]], counts, without_values)
 
 
 def assignment(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
@@ -141,8 +151,7 @@ def assignment(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
 
     Args:
         left: (L,) rows of one table.
-        right: (L,) rows of the other; no pair is there twice. The first of equally good sets depends on the order of
-            the numbers of rows, not on that of the pairs.
+        right: (L,) rows of the other; no pair is there twice.
         gain: (L,) at least 0.
     """
     rows, one = np.unique(left, return_inverse=True)
@@ -171,36 +180,49 @@ def _best(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
     return np.asarray(partner[one] == other)
 
 
-def _candidates(
-    sides: tuple[list[str], list[str]],
-    also: Sequence[Sequence[str]],
-    threshold: float,
-    *,
-    lexical: bool,
-    limits: Limits | None,
-) -> tuple[Ints, Ints, Floats]:
-    """Pairs of rows that reach the threshold and keep to the limits, with probabilities; by the order of their texts.
+def _probable(
+    texts: list[str], split: int, also: Sequence[Sequence[str]], *, threshold: float, lexical: bool
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """The text of each of the n + m rows, and pairs of texts that reach the threshold, with probabilities.
+
+    Texts that are equal, and so are all further columns, say the same with probability 1.
 
     Args:
-        sides: n texts, and m.
+        texts: n + m of them.
+        split: n.
         also: further columns, n + m values each.
         threshold: least probability.
         lexical: leave vectors out.
-        limits: of the n + m rows.
     """
-    texts, count = [*sides[0], *sides[1]], len(sides[0])
-    if not count or not len(sides[1]):
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     vectors = None if lexical else static_vectors(texts)
-    compared = compare(texts, vectors=vectors, also=also, split=count)
+    compared = compare(texts, vectors=vectors, also=also, split=split)
     matcher = Matcher.generic(vectors=vectors is not None, records=bool(also))
-    probability = matcher.probability(compared.columns)
-    kept = np.flatnonzero(probability >= threshold)
-    pair, one, other = _rows_of(compared.text, count, compared.pairs.left[kept], compared.pairs.right[kept])
-    if limits is not None:
-        allowed = limits.allow(one, other + count)
-        pair, one, other = pair[allowed], one[allowed], other[allowed]
-    return one, other, probability[kept][pair]
+    first, pairs = compared.first.tolist(), compared.pairs
+    keys = list(zip(*(normal_form([column[row] for row in first]) for column in (texts, *also)), strict=True))
+    of_left = {key: number for number, key in enumerate(keys) if first[number] < split}
+    equal = [
+        of_left[key] * len(keys) + number
+        for number, key in enumerate(keys)
+        if first[number] >= split and key in of_left
+    ]
+    cells, place = np.unique(np.append(equal, pairs.left * len(keys) + pairs.right), return_index=True)
+    probability = np.append(np.ones(len(equal)), matcher.probability(compared.columns))[place]
+    kept = probability >= threshold
+    left, right = np.divmod(cells[kept].astype(np.int64), len(keys))
+    return compared.text, left, right, probability[kept]
+
+
+def _tidy(side: str, texts: TextsLike) -> list[str]:
+    """Texts with single blanks.
+
+    Raises:
+        ValueError: if one is empty.
+    """
+    tidy = [" ".join(text.split()) for text in texts_of(texts)]
+    if empty := [row for row, text in enumerate(tidy) if not text]:
+        found = f"{len(empty):,} of {counted(len(tidy), 'text')} are empty, the first is row {empty[0]} (from 0)"
+        raise ValueError(f"{side}: {found}: leave them out")
+    return tidy
 
 
 def _rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:

@@ -48,12 +48,11 @@ def test_each_row_is_linked_or_not():
 
 
 @pytest.mark.parametrize("lexical", [True, False])
-def test_equal_texts_are_linked_with_a_probability_near_1(lexical):
-    linked = twicetold.link(LEFT, [text.upper() for text in LEFT[:4]], lexical=lexical)
-    of_equal = {a: p for a, b, p in zip(linked.left.tolist(), linked.right, linked.probability) if a % 4 == b % 4}
-    of_equal = {row: p for row, p in of_equal.items() if row < 4}
-    assert sorted(of_equal) == [0, 1, 2, 3]
-    assert min(of_equal.values()) > 0.9
+def test_texts_that_are_equal_but_for_case_and_blanks_are_linked_with_probability_1(lexical):
+    linked = twicetold.link(LEFT, [f" {text.upper()}" for text in LEFT[:4]], lexical=lexical)
+    probability = dict(zip(zip(linked.left.tolist(), linked.right.tolist()), linked.probability, strict=True))
+    assert [probability[row, row] for row in range(4)] == [1, 1, 1, 1]
+    assert probability[4, 1] == 1
 
 
 @pytest.mark.parametrize("one_to_one", [False, True])
@@ -140,6 +139,7 @@ def test_a_table_without_rows_has_no_pair():
         ({"within": [([1] * 5, "abcd", 1)]}, TypeError, "within[0], right: expected a column"),
         ({"within": [([1] * 5, ["x"] * 4, 1)]}, ValueError, "within[0], right: expected numbers; got 'x' in rows 0"),
         ({"within": [([1] * 5, [1] * 4)]}, TypeError, "within[0]: expected two columns and a size"),
+        ({"right": ["a", " "]}, ValueError, "right: 1 of 2 texts are empty, the first is row 1 (from 0)"),
         ({"right": "one text"}, TypeError, "expected a list of texts, got one text"),
     ],
 )
