@@ -8,6 +8,7 @@ import typer
 from twicetold.commands._options import Json, OutFile, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
+from twicetold.dedupe.options import HELP
 from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
@@ -17,39 +18,23 @@ if TYPE_CHECKING:
 Letters = Literal["letters"]
 SHOWN = 3  # of the least probable pairs
 SIDES = ("left", "right")
-COLUMN = "COLUMN or LEFT,RIGHT"
 FILE = "CSV, TSV, JSON lines or Parquet; - for stdin."
 Repeated = list[str] | None
+
+
+def _column(name: str, help: str, *, default: bool | str = True, metavar: str = "COLUMN or LEFT,RIGHT") -> Any:
+    return typer.Option(name, metavar=metavar, help=help, show_default=default)
 
 
 @dataclass(frozen=True)
 class Columns(Reading):
     """Options by which two files are read; a column has one name in both, or two with a comma between them."""
 
-    text: Annotated[
-        str | None,
-        typer.Option("--text", metavar=COLUMN, help="Column with the texts.", show_default="by its name"),
-    ] = None
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", metavar=COLUMN, help="Column with the ids.", show_default="numbers of rows, from 1"),
-    ] = None
-    same: Annotated[
-        Repeated,
-        typer.Option("--same", metavar=COLUMN, help="Link rows with equal values alone; may be given several times."),
-    ] = None
-    within: Annotated[
-        Repeated,
-        typer.Option(
-            "--within",
-            metavar="COLUMN:SIZE",
-            help="Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
-        ),
-    ] = None
-    also: Annotated[
-        Repeated,
-        typer.Option("--also", metavar=COLUMN, help="Compare this column as well; may be given several times."),
-    ] = None
+    text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
+    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="numbers of rows, from 1")] = None
+    same: Annotated[Repeated, _column("--same", HELP["same"])] = None
+    within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
+    also: Annotated[Repeated, _column("--also", "Compare it as well; may be given several times.")] = None
 
     def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, list[Any]]]":
         """Read a file, and the values of the columns that options name, by option.
@@ -107,18 +92,11 @@ def link(
 
     one, of_left = columns.read(left, 0)
     other, of_right = columns.read(right, 1)
-    limits = {name: list(zip(of_left[name], of_right[name], strict=True)) for name in ("same", "also")}
+    same, also = (list(zip(of_left[name], of_right[name], strict=True)) for name in ("same", "also"))
     within = [(a, b, size) for (a, size), (b, _) in zip(of_left["within"], of_right["within"], strict=True)]
+    options: Any = {"same": same, "within": within, "also": also, "lexical": compare is not None}
     with progress("comparing the texts"):
-        linked = link_rows(
-            one.texts,
-            other.texts,
-            threshold=threshold,
-            one_to_one=one_to_one,
-            within=within,
-            lexical=compare is not None,
-            **limits,
-        )
+        linked = link_rows(one.texts, other.texts, threshold=threshold, one_to_one=one_to_one, **options)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
         write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))

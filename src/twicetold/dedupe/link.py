@@ -95,6 +95,7 @@ def link(
     within: Sequence[tuple[Column, Column, Size]] = (),
     also: Sequence[Sides] = (),
     lexical: bool = False,
+    matcher: Matcher | None = None,
 ) -> LinkedRows:
     """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
 
@@ -108,6 +109,7 @@ def link(
         within: columns of both, and how far apart their values may be, such as `[(old["day"], new["day"], "3d")]`.
         also: further columns of both, of texts, numbers or dates, whose values are compared as well.
         lexical: compare letters and words alone, also where vectors are installed.
+        matcher: gives the probabilities; None: the generic one.
 
     Raises:
         TypeError: if texts are missing or none, or a column has values of a kind that cannot be used.
@@ -132,13 +134,15 @@ def link(
     without_values = 0 if limits is None else limits.alone
     if not all(counts):
         return LinkedRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), counts, without_values)
-    text, *pairs, of_pair = _probable([*sides[0], *sides[1]], counts[0], further, threshold=threshold, lexical=lexical)
+    text, *pairs, of_pair = _probable(
+        [*sides[0], *sides[1]], counts[0], further, threshold=threshold, lexical=lexical, matcher=matcher
+    )
     pair, one, other = _rows_of(text, counts[0], *pairs)
     keep = np.ones(len(pair), bool) if limits is None else limits.allow(one, other + counts[0])
     pair, one, other = pair[keep], one[keep], other[keep]
     if one_to_one:
         rank = np.empty(sum(counts), np.int64)
-        rank[np.lexsort((*(() if limits is None else limits.values), text))] = np.arange(sum(counts))
+        rank[np.lexsort((*(limits.values if limits else ()), text))] = np.arange(sum(counts))
         gain = np.round(of_pair[pair] - threshold, DIGITS)
         chosen = assignment(rank[one], rank[other + counts[0]], gain)
         pair, one, other = pair[chosen], one[chosen], other[chosen]
@@ -181,7 +185,13 @@ def _best(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
 
 
 def _probable(
-    texts: list[str], split: int, also: Sequence[Sequence[str]], *, threshold: float, lexical: bool
+    texts: list[str],
+    split: int,
+    also: Sequence[Sequence[str]],
+    *,
+    threshold: float,
+    lexical: bool,
+    matcher: Matcher | None,
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """The text of each of the n + m rows, and pairs of texts that reach the threshold, with probabilities.
 
@@ -193,10 +203,11 @@ def _probable(
         also: further columns, n + m values each.
         threshold: least probability.
         lexical: leave vectors out.
+        matcher: gives the probabilities; None: the generic one.
     """
     vectors = None if lexical else static_vectors(texts)
     compared = compare(texts, vectors=vectors, also=also, split=split)
-    matcher = Matcher.generic(vectors=vectors is not None, records=bool(also))
+    matcher = matcher or Matcher.generic(vectors=vectors is not None, records=bool(also))
     first, pairs = compared.first.tolist(), compared.pairs
     keys = list(zip(*(normal_form([column[row] for row in first]) for column in (texts, *also)), strict=True))
     of_left = {key: number for number, key in enumerate(keys) if first[number] < split}
