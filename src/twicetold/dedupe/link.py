@@ -14,7 +14,7 @@ Shape letters: n and m rows of the tables, P pairs of texts, L pairs of rows.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,15 @@ from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite
 
 from twicetold.dedupe.limits import Limits
 from twicetold.errors import require_number
-from twicetold.matching.compared import compare
-from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size, column_of, numbers_of, size_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
+
+if TYPE_CHECKING:  # with it comes faiss, for which `twicetold.load` does not wait
+    from twicetold.matching.matcher import Matcher
 
 THRESHOLD = 0.5
 MOST = 10_000_000  # pairs of rows
@@ -95,7 +96,7 @@ def link(
     within: Sequence[tuple[Column, Column, Size]] = (),
     also: Sequence[Sides] = (),
     lexical: bool = False,
-    matcher: Matcher | None = None,
+    matcher: "Matcher | None" = None,
 ) -> LinkedRows:
     """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
 
@@ -191,7 +192,7 @@ def _probable(
     *,
     threshold: float,
     lexical: bool,
-    matcher: Matcher | None,
+    matcher: "Matcher | None",
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """The text of each of the n + m rows, and pairs of texts that reach the threshold, with probabilities.
 
@@ -205,6 +206,9 @@ def _probable(
         lexical: leave vectors out.
         matcher: gives the probabilities; None: the generic one.
     """
+    from twicetold.matching.compared import compare
+    from twicetold.matching.matcher import Matcher
+
     vectors = None if lexical else static_vectors(texts)
     compared = compare(texts, vectors=vectors, also=also, split=split)
     matcher = matcher or Matcher.generic(vectors=vectors is not None, records=bool(also))
