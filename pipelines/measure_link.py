@@ -1,18 +1,26 @@
-"""Measures `twicetold.link` on pairs of catalogues, by the matcher of the package and by one without their kind.
+"""Measure links on pairs of catalogues, by the matcher of the package and by one that was learnt without their kind.
 
-    python pipelines/measure_link.py MIRROR
+Usage: python pipelines/measure_link.py <mirror> [--lexical]
 
-Prints a table: precision, recall and F1 of pairs, all and one to one. All attributes of a record are one text; a pair
-is right if it is a match of train, validation or test.
+Examples:
+    python pipelines/measure_link.py ../data
+    python pipelines/measure_link.py ../data --lexical
+
+It prints a table: precision, recall and F1 of pairs, all and one to one. All attributes of a record are one text; a
+pair is right if it is a match of train, validation or test. The mirror is a folder of the public data.
+
+Options:
+    --lexical        compare letters and words alone
 """
 
 import checkout  # noqa: F401 (for its effects)
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 from twicetold import link
+from twicetold.errors import readable_errors
 from twicetold.printable import print
 from twicetold_lab.matching.learning import labelled, learn
 from twicetold_lab.matching.sources import same_files
@@ -28,19 +36,23 @@ THRESHOLDS = (0.3, 0.5, 0.7)
 
 def main() -> None:
     """One line for each pair of catalogues, matcher, and way of linking."""
-    mirror = Path(sys.argv[1])
-    files = [labelled(file, vectors=True) for file in same_files(mirror)]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mirror", type=Path)
+    parser.add_argument("--lexical", action="store_true")
+    asked = parser.parse_args()
+    files = [labelled(file, vectors=not asked.lexical) for file in same_files(asked.mirror)]
     columns = [f"{threshold:g}: precision | recall | F1" for threshold in THRESHOLDS]
     print(f"| catalogues | matcher | pairs | {' | '.join(columns)} |")
     print(f"|---|---|---|{'---:|' * 3 * len(THRESHOLDS)}")
     for name, kind in CATALOGUES.items():
-        left, right, matches = read(mirror / "er_magellan" / name)
+        left, right, matches = read(asked.mirror / "er_magellan" / name)
         held_out = learn([one for one in files if one.file.kind != kind])
         for matcher, said in ((None, "of the package"), (held_out, f"without {kind}")):
             for one_to_one in (False, True):
                 cells = []
                 for threshold in THRESHOLDS:
-                    linked = link(left, right, threshold=threshold, one_to_one=one_to_one, matcher=matcher)
+                    options = {"threshold": threshold, "one_to_one": one_to_one, "lexical": asked.lexical}
+                    linked = link(left, right, matcher=matcher, **options)
                     hits = len(matches & set(zip(linked.left.tolist(), linked.right.tolist(), strict=True)))
                     cells += [hits / len(linked), hits / len(matches), 2 * hits / (len(linked) + len(matches))]
                 way = "one to one" if one_to_one else "all"
@@ -62,4 +74,5 @@ def read(folder: Path) -> tuple[list[str], list[str], set[tuple[int, int]]]:
 
 
 if __name__ == "__main__":
-    main()
+    with readable_errors():
+        main()
