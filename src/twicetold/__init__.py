@@ -4,6 +4,7 @@ model = twicetold.load("runs/quora_wang-static-0")
 model.predict(["How do I learn Python?"], ["What is the best way to learn Python?"])
 
 twicetold.fit(texts).dedupe(texts)  # without a trained model
+twicetold.link(old, new)  # rows of two tables
 """
 
 import importlib
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     from twicetold.use import TextEncoder as TextEncoder
     from twicetold.use import TextsLike as TextsLike
     from twicetold.use import fit as fit
+    from twicetold.use import link as link
     from twicetold.use import load as load
 
     __version__: str
 
-__all__ = ["Model", "TextEncoder", "TextsLike", "fit", "load"]
+__all__ = ["Model", "TextEncoder", "TextsLike", "fit", "link", "load"]
 
 # Must be set before torch loads. Idle OpenMP threads otherwise spin: on shared cores that makes a training of small
 # steps several times slower. An OMP_WAIT_POLICY of the user's own wins.

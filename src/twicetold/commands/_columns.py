@@ -77,7 +77,7 @@ def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
         ValueError: if a value cannot be used; names its row.
     """
     choices: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
-    same, within = choices["same"], choices["within"] = _limits(file, given["same"] or [], given["within"] or [])
+    same, within = choices["same"], choices["within"] = limits(file, given["same"] or [], given["within"] or [])
     choices["keep"] = _kept_by(file, given["keep"])
     if given["truth"] is not None:
         with naming(file, given["truth"]):
@@ -99,8 +99,17 @@ def _kept_by(file: TextFile, asked: str) -> Any:
     return rule, file.column(column)
 
 
-def _limits(file: TextFile, same: Sequence[str], within: Sequence[str]) -> tuple[list[Any], list[Any]]:
-    """The options `same` and `within`."""
+def limits(file: TextFile, same: Sequence[str], within: Sequence[str]) -> tuple[list[Any], list[Any]]:
+    """The options `same` and `within`: columns, and columns with sizes.
+
+    Args:
+        file: the texts and the columns.
+        same: names of columns.
+        within: COLUMN:SIZE.
+
+    Raises:
+        ValueError: if a value cannot be used; names its row.
+    """
     for name in same:
         with naming(file, name):
             codes_of(file.column(name))

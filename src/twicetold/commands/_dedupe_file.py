@@ -36,6 +36,7 @@ class TextFile:
         texts: n of them.
         id_column: with the ids; None: rows are named by their numbers from 1.
         delimiter: between the fields of .csv files that are written.
+        bad: number of rows that were left out.
     """
 
     name: str
@@ -45,6 +46,7 @@ class TextFile:
     texts: list[str]
     id_column: str | None = None
     delimiter: str | None = None
+    bad: int = 0
 
     @classmethod
     def read(
@@ -86,7 +88,7 @@ class TextFile:
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter)
+        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter, rows.bad.count)
         file_of_texts._check_ids()
         return file_of_texts
 
@@ -195,14 +197,28 @@ class TextFile:
         }
         return self.pairs(review.left, review.right, columns)
 
-    def pairs(self, left: NDArray[np.int64], right: NDArray[np.int64], columns: dict[str, pa.Array]) -> Block:
-        """A row a pair, with the names of both rows, their texts, and further columns."""
-        texts = self._texts
+    def pairs(
+        self,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        columns: Mapping[str, Any],
+        *,
+        other: "TextFile | None" = None,
+    ) -> Block:
+        """A row a pair, with the names of both rows, their texts, and further columns.
+
+        Args:
+            left: rows of this file.
+            right: rows of this file, or of the other one.
+            columns: values by name.
+            other: file with the rows on the right.
+        """
+        other = other or self
         sides = {
             "left": self.names.take(pa.array(left)),
-            "right": self.names.take(pa.array(right)),
-            "left_text": texts.take(pa.array(left)),
-            "right_text": texts.take(pa.array(right)),
+            "right": other.names.take(pa.array(right)),
+            "left_text": self._texts.take(pa.array(left)),
+            "right_text": other._texts.take(pa.array(right)),
         }
         return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))
 

@@ -83,16 +83,17 @@ class Index:
         texts: (M, d) vectors.
         approximate: search by an inverted file, for dense vectors only.
         seed: of the inverted file's k-means.
+        probes: cells of the inverted file that are searched for a query.
 
     Raises:
         ValueError: if `approximate` is used with sparse vectors.
     """
 
-    def __init__(self, texts: Matrix, *, approximate: bool = False, seed: int = 0) -> None:
+    def __init__(self, texts: Matrix, *, approximate: bool = False, seed: int = 0, probes: int = PROBES) -> None:
         if approximate and sparse.issparse(texts):
             raise ValueError("an approximate index needs dense vectors: search sparse ones exactly")
         self.texts = texts
-        self._cells = _inverted_file(texts, seed=seed) if approximate else None
+        self._cells = _inverted_file(texts, seed=seed, probes=probes) if approximate else None
 
     def __len__(self) -> int:
         return int(self.texts.shape[0])
@@ -196,13 +197,13 @@ def _blocks(
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
-def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
+def _inverted_file(texts: NDArray[np.float32], *, seed: int, probes: int) -> Any:
     import faiss  # slow to import, and most searches are exact
 
     count, dimensions = texts.shape
     cells = max(1, round(math.sqrt(count)))
     file = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, cells, faiss.METRIC_INNER_PRODUCT)
-    file.nprobe = min(PROBES, cells)
+    file.nprobe = min(probes, cells)
     file.cp.seed, file.cp.niter = seed, ROUNDS
     file.cp.max_points_per_centroid, file.cp.min_points_per_centroid = PER_CENTRE, 1
     faiss.omp_set_num_threads(1)  # another order of sums would give other cells

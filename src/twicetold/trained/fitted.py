@@ -182,6 +182,14 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
     return Scorer(featuriser, encoder, COSINE, as_documents=True)
 
 
+def static_vectors(texts: Sequence[str]) -> NDArray[np.float32] | None:
+    """(n, D) vectors of texts by the static model of the default, of length 1; None where it is not installed."""
+    if _installed() is None or not texts:
+        return None
+    vectors: NDArray[np.float32] = search_vectors(_member(WITH_VECTORS.parts["vectors"], texts), texts)[0]
+    return vectors
+
+
 def _installed() -> Path | None:
     """The folder of the package with the vectors, which is not imported; None if it is not there."""
     folder = folder_of_package(PACKAGE)

@@ -1,8 +1,9 @@
 """Trained models in use, in the manner of scikit-learn and sentence-transformers."""
 
+from twicetold.dedupe.link import LinkedRows, link
 from twicetold.dedupe.results import TextGroups
 from twicetold.tables.texts import TextsLike
 from twicetold.use.encoder import TextEncoder
 from twicetold.use.model import Model, fit, load
 
-__all__ = ["Model", "TextEncoder", "TextGroups", "TextsLike", "fit", "load"]
+__all__ = ["LinkedRows", "Model", "TextEncoder", "TextGroups", "TextsLike", "fit", "link", "load"]

@@ -1,0 +1,168 @@
+"""`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from twicetold.commands._options import Json, OutFile, Reading, file_format, with_options
+from twicetold.commands._outputs import require_apart
+from twicetold.commands._progress import progress
+from twicetold.dedupe.options import HELP
+from twicetold.printable import counted, differing, json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.dedupe.link import LinkedRows
+
+Letters = Literal["letters"]
+SHOWN = 3  # of the least probable pairs
+SIDES = ("left", "right")
+FILE = "CSV, TSV, JSON lines or Parquet; - for stdin."
+Repeated = list[str] | None
+
+
+def _column(name: str, help: str, *, default: bool | str = True, metavar: str = "COLUMN or LEFT,RIGHT") -> Any:
+    return typer.Option(name, metavar=metavar, help=help, show_default=default)
+
+
+@dataclass(frozen=True)
+class Columns(Reading):
+    """Options by which two files are read; a column has one name in both, or two with a comma between them."""
+
+    text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
+    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="numbers of rows, from 1")] = None
+    same: Annotated[Repeated, _column("--same", HELP["same"])] = None
+    within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
+    also: Annotated[Repeated, _column("--also", "Compare it as well; may be given several times.")] = None
+
+    def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, list[Any]]]":
+        """Read a file, and the values of the columns that options name, by option.
+
+        Args:
+            file: its path, or `-`.
+            side: 0 for the left file, 1 for the right one.
+        """
+        from twicetold.commands._columns import limits, window
+        from twicetold.commands._dedupe_file import TextFile
+
+        same, also = ([_names(each)[side] for each in asked or []] for asked in (self.same, self.also))
+        sizes = [window(each) for each in self.within or []]
+        within = [f"{_names(column)[side]}:{size}" for column, size in sizes]
+        text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
+        needed = [*same, *also, *(_names(column)[side] for column, _ in sizes)]
+        reading: Any = {"skip_bad": self.skip_bad, "added": (), **file_format(self.format)}
+        with progress(f"reading {file}"):
+            read = TextFile.read(file, text=text, id_column=id_column, needed=needed, **reading)
+        equal, windows = limits(read, same, within)
+        return read, {"same": equal, "within": windows, "also": [read.column(name) for name in also]}
+
+
+@with_options
+def link(
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=FILE, show_default=False)],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help=FILE, show_default=False)],
+    columns: Columns,
+    out: OutFile = "-",
+    threshold: Annotated[float, typer.Option("--threshold", help="Least probability of a link.")] = 0.5,
+    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
+    compare: Annotated[
+        Letters | None,
+        typer.Option("--compare", help="Letters and words alone.", show_default="and vectors, if installed"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Pair rows of one file with rows of another whose texts say the same.
+
+    Examples:
+        twicetold link questions.csv new.csv -o linked.csv
+        twicetold link questions.csv new.csv --one-to-one -o linked.csv
+
+    A row is written for each pair: left and right (numbers of rows, from 1, or ids), left_text, right_text,
+    probability that both say the same. Pairs within one file are not looked at. No labels are needed: the probability
+    is that of a matcher that was learnt on other files.
+    """
+    import sys
+
+    _check(left, right, out, as_json=as_json)
+    with progress("loading libraries"):
+        from twicetold.dedupe.link import link as link_rows
+        from twicetold.tables.files import write_rows
+        from twicetold.tables.streams import STANDARD
+
+    one, of_left = columns.read(left, 0)
+    other, of_right = columns.read(right, 1)
+    same, also = (list(zip(of_left[name], of_right[name], strict=True)) for name in ("same", "also"))
+    within = [(a, b, size) for (a, size), (b, _) in zip(of_left["within"], of_right["within"], strict=True)]
+    options: Any = {"same": same, "within": within, "also": also, "lexical": compare is not None}
+    with progress("comparing the texts"):
+        linked = link_rows(one.texts, other.texts, threshold=threshold, one_to_one=one_to_one, **options)
+    format = file_format(columns.format)["format"] or one.format
+    with write_rows(out, format=format, delimiter=one.delimiter) as write:
+        write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
+    summary = _summary((one, other), linked)
+    if as_json:
+        print(json_text({**summary, "threshold": threshold, "one_to_one": one_to_one}))
+    else:
+        print("\n".join([*_sentences((one, other), summary), *_doubtful(one, other, linked)]), file=sys.stderr)
+    if out != STANDARD:
+        print(f"{out}: {counted(len(linked), 'pair')}", file=sys.stderr)
+
+
+def _names(asked: str) -> tuple[str, str]:
+    """The names of a column in the left file and in the right one.
+
+    Raises:
+        typer.BadParameter: if there are more than two, or one is empty.
+    """
+    names = asked.split(",")
+    if len(names) > 2 or not all(names):
+        raise typer.BadParameter(f"expected a column of both files, or LEFT,RIGHT, got {asked!r}")
+    return names[0], names[-1]
+
+
+def _check(left: str, right: str, out: str, *, as_json: bool) -> None:
+    """Refuse files that cannot all be read and written.
+
+    Raises:
+        typer.BadParameter: if there are such.
+    """
+    from twicetold.tables.streams import STANDARD, is_one_file
+
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json prints to stdout: write the pairs to a file, with -o")
+    if is_one_file(left, right):
+        raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
+    require_apart({"pairs": out}, {"left texts": left, "right texts": right})
+
+
+def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:
+    """Every row of both files, by what became of it."""
+    sides = zip(SIDES, files, linked.linked(), linked.unlinked(), strict=True)
+    of_sides = {
+        side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": file.bad}
+        for side, file, some, others in sides
+    }
+    return {"pairs": len(linked), **of_sides, "without_values": linked.without_values}
+
+
+def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> list[str]:
+    """The summary in sentences."""
+    lines = [counted(summary["pairs"], "pair")]
+    for side, file in zip(SIDES, files, strict=True):
+        rows, about = counted(summary[side]["rows"], "row"), summary[side]
+        bad = f", {counted(about['bad'], 'bad row')} left out" if about["bad"] else ""
+        lines.append(f"{file.name}: {rows}, {about['linked']:,} linked, {about['unlinked']:,} not{bad}")
+    if alone := summary["without_values"]:
+        lines.append(f"{counted(alone, 'row')} without a value in a column of --same or --within: not linked")
+    return lines
+
+
+def _doubtful(one: "TextFile", other: "TextFile", linked: "LinkedRows") -> list[str]:
+    """Lines about the least probable pairs, with the place where two texts differ."""
+    order = linked.probability.argsort(kind="stable")[:SHOWN].tolist()
+    lines = ["least probable pairs:"] if order else []
+    for pair in order:
+        texts = differing(one.texts[linked.left[pair]], other.texts[linked.right[pair]])
+        lines.append(f"  {linked.probability[pair]:.3f} {texts[0]!r} - {texts[1]!r}")
+    return lines

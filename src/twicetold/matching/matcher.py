@@ -1,0 +1,181 @@
+"""The matcher: from the features of a pair to the probability that its texts say the same.
+
+    p(a, b) = σ(β₀ + Σ_f β_f (x_f − m_f) / s_f)
+
+The *generic* matcher was learnt on files of many kinds, products, places, titles, persons, questions and others, each
+kind with the same weight, and needs no label. Its coefficients are the mean of a prior, and how they differ from one
+kind to the next is its covariance:
+
+    β ~ N(μ, τ² I + 1/K Σ_k d_k d_kᵀ),   d_k = coefficients of kind k − μ
+
+so that a person's first answers move the coefficients as kinds differ, and only many answers move them otherwise. The
+numbers are JSON in the package.
+
+Shape letters: P pairs, F features, K kinds, A answers.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from twicetold.matching.pair_features import Column
+from twicetold.matching.regression import Floats, fit_logistic
+
+Sense: TypeAlias = Literal["copies", "same", "topic"]
+"""What "the same" means: copies with small changes, the same thing, or the same event or topic."""
+SENSES: tuple[Sense, ...] = get_args(Sense)
+GENERIC = "generic.json"
+DIGITS = 4  # of a stored number
+ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
+ANCHOR = 30.0  # answers that all of them weigh
+UNSURE = 0.05  # probability of which a pair is sure
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A logistic regression over named features, with the prior that answers start from.
+
+    Args:
+        names: of the F features.
+        mean: (F,) m, of the features.
+        scale: (F,) s.
+        coefficients: (F + 1,) β, the intercept first.
+        prior: (F + 1,) μ.
+        kinds: (K, F + 1) d.
+        spread: τ.
+    """
+
+    names: tuple[str, ...]
+    mean: Floats
+    scale: Floats
+    coefficients: Floats
+    prior: Floats
+    kinds: Floats
+    spread: float
+
+    @classmethod
+    def generic(cls, sense: Sense = "same", *, vectors: bool, records: bool = False) -> "Matcher":
+        """The one in the package.
+
+        Args:
+            sense: what "the same" means.
+            vectors: whether pairs have a cosine of vectors.
+            records: whether there are features of further columns.
+
+        Raises:
+            ValueError: if the sense is unknown.
+        """
+        if sense not in SENSES:
+            raise ValueError(f"expected one of {', '.join(SENSES)}, got {sense!r}")
+        records = records and sense == "same"  # the others were learnt on texts alone
+        return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
+
+    def probability(self, columns: Mapping[str, Column]) -> Floats:
+        """(P,) of pairs with these features."""
+        self._require(columns)
+        weights = self.coefficients[1:] / self.scale
+        score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
+        for name, weight in zip(self.names, weights, strict=True):  # a matrix of all would be large
+            score += weight * columns[name]
+        return np.asarray(expit(score), np.float64)
+
+    def answered(self, columns: Mapping[str, Column], pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
+        """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
+
+        Args:
+            columns: features of P pairs.
+            pairs: (A,) positions of those that were asked about.
+            same: (A,) whether each matches.
+        """
+        if not len(pairs):
+            return replace(self, coefficients=self.prior)
+        order = np.lexsort((same, pairs))
+        sampled, expected = self._anchors(columns)
+        chosen = np.concatenate([pairs[order], sampled])
+        covariance = self.spread**2 * np.eye(len(self.prior)) + self.kinds.T @ self.kinds / max(len(self.kinds), 1)
+        found = fit_logistic(
+            self._rows({name: columns[name][chosen] for name in self.names}),
+            np.concatenate([np.asarray(same, np.float64)[order], expected]),
+            mean=self.prior,
+            precision=np.asarray(np.linalg.inv(covariance), np.float64),
+            weights=np.append(np.ones(len(pairs)), np.full(len(sampled), ANCHOR / max(len(sampled), 1))),
+        )
+        return replace(self, coefficients=found)
+
+    def _anchors(self, columns: Mapping[str, Column]) -> tuple[NDArray[np.int64], Floats]:
+        """Some pairs that the generic matcher is sure of, and what it says of them.
+
+        Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
+        """
+        count = len(next(iter(columns.values())))
+        some = np.unique(np.linspace(0, count - 1, min(count, ANCHORS)).astype(np.int64))
+        rows = self._rows({name: columns[name][some] for name in self.names})
+        expected = np.asarray(expit(rows @ self.prior), np.float64)
+        sure = np.abs(expected - 0.5) > 0.5 - UNSURE
+        return some[sure], expected[sure]
+
+    def contributions(self, columns: Mapping[str, Column], pair: int) -> dict[str, float]:
+        """What each feature of a pair adds to the log odds, the largest first; they and the intercept make the sum."""
+        row = self._rows({name: columns[name][pair : pair + 1] for name in self.names})[0] * self.coefficients
+        order = np.argsort(-np.abs(row[1:]), kind="stable")
+        return {self.names[place]: float(row[1 + place]) for place in order}
+
+    def to_json(self) -> dict[str, Any]:
+        """Names and numbers, to `DIGITS` digits."""
+        numbers = {name: _rounded(getattr(self, name)) for name in ("mean", "scale", "coefficients", "kinds")}
+        moved = {} if np.array_equal(self.coefficients, self.prior) else {"prior": _rounded(self.prior)}
+        return {"names": list(self.names), **numbers, **moved, "spread": self.spread}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if numbers are missing, too many, or not finite.
+        """
+        try:
+            names = tuple(map(str, stored["names"]))
+            mean, scale, coefficients, kinds = (
+                np.asarray(stored[name], np.float64) for name in ("mean", "scale", "coefficients", "kinds")
+            )
+            prior = np.asarray(stored.get("prior", coefficients), np.float64)
+            found = cls(names, mean, scale, coefficients, prior, kinds.reshape(-1, len(names) + 1), stored["spread"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"expected the numbers of a matcher, as to_json gives them: {error}") from error
+        if not (len(mean) == len(scale) == len(names) == len(coefficients) - 1 == len(prior) - 1):
+            raise ValueError(f"expected numbers for {len(names)} features and an intercept, got {len(coefficients)}")
+        if not all(np.isfinite(part).all() for part in (mean, scale, coefficients, prior, found.kinds)):
+            raise ValueError("expected finite numbers, some are NaN or infinite")
+        return found
+
+    def _require(self, columns: Mapping[str, Column]) -> None:
+        if missing := [name for name in self.names if name not in columns]:
+            raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
+
+    def _rows(self, columns: Mapping[str, Column]) -> Floats:
+        """(P, F + 1) standardised, after a column of ones."""
+        self._require(columns)
+        rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
+        return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
+
+
+def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
+    """Name of a set of numbers in the package."""
+    return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
+
+
+@lru_cache(maxsize=1)
+def _stored() -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads((files(__package__) / GENERIC).read_text(encoding="utf-8"))
+    return stored
+
+
+def _rounded(numbers: Floats) -> Any:
+    return np.vectorize(lambda number: float(f"{number:.{DIGITS}g}"), otypes=[float])(numbers).tolist()

@@ -1,0 +1,191 @@
+"""Features of pairs: what two texts share, what they do not, and how near they are among all others.
+
+Each is a plain function of rows of `Terms`, computed for a column of pairs at once, and each has a name. A value of one
+text and that of the other are told as the smaller and the larger of the two, so that the order of a pair is not seen.
+
+Shape letters: P pairs, N texts, F features.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.matching.candidates import Pairs
+from twicetold.matching.terms import PREFIX, Csr, Terms
+
+Column = NDArray[np.float32]
+Rows = NDArray[np.int64]
+BLOCK = 50_000  # pairs at a time
+
+
+def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
+    """(P,) columns by name; those of vectors only where the pairs have a cosine.
+
+    Examples:
+        >>> from twicetold.matching.candidates import candidates
+        >>> from twicetold.matching.pair_features import pair_features
+        >>> from twicetold.matching.terms import Terms
+        >>> terms = Terms.of(["Canon EOS-70D, 18 MP", "canon eos70d 20 mp", "a tripod"])
+        >>> columns = pair_features(terms, candidates(terms))
+        >>> columns["codes_agree"].tolist(), (columns["units_contradict"] > 0).tolist()
+        ([1.0], [True])
+    """
+    blocks = [
+        _of_block(terms, pairs.left[start : start + BLOCK], pairs.right[start : start + BLOCK])
+        for start in range(0, max(len(pairs), 1), BLOCK)
+    ]
+    columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
+    columns |= {"lexical": pairs.lexical} | _standing(pairs, pairs.lexical, "lexical")
+    if pairs.cosine is not None:
+        columns |= {"cosine": pairs.cosine} | _standing(pairs, pairs.cosine, "cosine")
+    return columns
+
+
+def _of_block(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    """The features of two texts alone."""
+    parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
+    return {name: column for part in parts for name, column in part.items()}
+
+
+def _sum(rows: Csr) -> Column:
+    return np.asarray(rows.sum(axis=1), np.float32).ravel()
+
+
+def _max(rows: Csr) -> Column:
+    found = rows.max(axis=1) if rows.shape[1] else np.zeros(rows.shape[0])
+    return np.asarray(found.todense() if hasattr(found, "todense") else found, np.float32).ravel()
+
+
+def _ends(name: str, one: Column, other: Column) -> dict[str, Column]:
+    return {f"{name}_smaller": np.minimum(one, other), f"{name}_larger": np.maximum(one, other)}
+
+
+def _ratio(part: Column, whole: Column, empty: float) -> Column:
+    return np.divide(part, whole, out=np.full(len(part), empty, np.float32), where=whole > 0)
+
+
+def _similar(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    return {
+        "letters": _sum(terms.letters[left].multiply(terms.letters[right])),
+        "words": _sum(terms.words[left].multiply(terms.words[right])),
+    }
+
+
+def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    """Words that both have, one alone, or one in another spelling; rarity is a share of that of a text's own word."""
+    top = float(np.log((1 + terms.present.shape[0]) / 2) + 1)
+    one, other = terms.present[left], terms.present[right]
+    shared = one.multiply(other).tocsr()
+    only_one, only_other = (one - shared).tocsr(), (other - shared).tocsr()
+    only_one.eliminate_zeros()
+    only_other.eliminate_zeros()
+    idf = terms.idf / np.float32(top)
+    both = shared @ terms.idf / top
+    mine, theirs = only_one @ terms.idf / top, only_other @ terms.idf / top
+    spelt = (only_one @ terms.spelt).multiply(only_other).tocsr()
+    spelt_other = (only_other @ terms.spelt).multiply(only_one).tocsr()
+    for rows in (spelt, spelt_other):
+        rows.data[:] = np.minimum(rows.data, 1)
+    near = (spelt @ terms.idf + spelt_other @ terms.idf) / (2 * top)
+    order = terms.order[left].multiply(terms.order[right])
+    least = np.minimum(_sum(terms.order[left]), _sum(terms.order[right]))
+    return {
+        "shared_of_smaller": _ratio(both, both + np.minimum(mine, theirs), 0),
+        "shared_of_larger": _ratio(both, both + np.maximum(mine, theirs), 0),
+        "shared_weight": np.log1p(both),
+        "shared_rarest": _max(shared.multiply(idf).tocsr()),
+        "spelt_share": _ratio(near, np.minimum(mine, theirs), 0),
+        "spelt_weight": np.log1p(near),
+        "order_share": _ratio(_sum(order), least, 0),
+        **_ends("unshared_weight", np.log1p(mine), np.log1p(theirs)),
+        **_ends("unshared_rarest", _max(only_one.multiply(idf).tocsr()), _max(only_other.multiply(idf).tocsr())),
+        **_ends("unshared_words", np.log1p(_sum(only_one)), np.log1p(_sum(only_other))),
+    }
+
+
+def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    one, other = terms.codes[left], terms.codes[right]
+    within_other, within_one = one.multiply(terms.contained[right]), other.multiply(terms.contained[left])
+    mine, theirs = _sum(one) - _sum(within_other), _sum(other) - _sum(within_one)
+    agree = np.maximum(_sum(within_other), _sum(within_one))
+    return {
+        "codes_agree": np.minimum(agree, 3),
+        "codes_any": (agree > 0).astype(np.float32),
+        "codes_contradict": ((mine > 0) & (theirs > 0)).astype(np.float32),
+        "codes_contradict_all": ((mine > 0) & (theirs > 0) & (agree == 0)).astype(np.float32),
+        **_ends("codes_alone", np.minimum(mine, 3), np.minimum(theirs, 3)),
+    }
+
+
+def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    one, other = terms.numbers[left], terms.numbers[right]
+    both = _sum(one.multiply(other))
+    mine, theirs = _sum(one) - both, _sum(other) - both
+    units = _sum(terms.units[left].multiply(terms.units[right]))
+    measures = _sum(terms.measures[left].multiply(terms.measures[right]))
+    symbols = _sum(terms.symbols[left].multiply(terms.symbols[right]))
+    of_one, of_other = _sum(terms.symbols[left]) - symbols, _sum(terms.symbols[right]) - symbols
+    return {
+        "numbers_agree": np.log1p(both),
+        "numbers_contradict": ((mine > 0) & (theirs > 0)).astype(np.float32),
+        "numbers_contradict_all": ((mine > 0) & (theirs > 0) & (both == 0)).astype(np.float32),
+        **_ends("numbers_alone", np.log1p(mine), np.log1p(theirs)),
+        "units_agree": np.log1p(measures),
+        "units_contradict": np.log1p(np.maximum(units - measures, 0)),
+        "symbols_differ": np.log1p(of_one + of_other),
+    }
+
+
+def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+    one, other = terms.length[left], terms.length[right]
+    same = np.cumprod((terms.prefix[left] == terms.prefix[right]) & (terms.prefix[left] > 0), axis=1).sum(axis=1)
+    return {
+        "length_ratio": _ratio(np.minimum(one, other), np.maximum(one, other), 1),
+        "length": np.log1p(np.minimum(one, other)),
+        "prefix_share": _ratio(same.astype(np.float32), np.minimum(np.minimum(one, other), PREFIX), 0),
+        "squeezed_equal": ((one == other) & (same == one)).astype(np.float32),
+    }
+
+
+def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
+    """How a pair stands among all candidates of its two texts.
+
+    Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
+    mean of all others; over that to the second nearest of a text in the middle of the file.
+    """
+    count = len(pairs)
+    text, value = np.concatenate([pairs.left, pairs.right]), np.concatenate([similarity, similarity])
+    order = np.lexsort((-value, text))
+    ranked, ranked_text = value[order], text[order]
+    first = np.searchsorted(ranked_text, np.arange(pairs.count + 1))
+    number = np.diff(first)
+    best, second = _at(ranked, first, number, 0), _at(ranked, first, number, 1)
+    rank = np.empty(2 * count, np.float32)
+    rank[order] = _runs(ranked_text, ranked) - first[ranked_text]
+    total = np.bincount(ranked_text, ranked, minlength=pairs.count).astype(np.float32)
+    others = _ratio(total[text] - value, (number[text] - 1).astype(np.float32), 0)
+    other_best = np.where(value >= best[text], second[text], best[text])
+    middle = np.float32(np.median(second[number > 1])) if (number > 1).any() else np.float32(0)
+    one, other = slice(0, count), slice(count, 2 * count)
+    return {
+        **_ends(f"{name}_rank", np.log1p(rank[one]), np.log1p(rank[other])),
+        **_ends(f"{name}_gap", (value - other_best)[one], (value - other_best)[other]),
+        **_ends(f"{name}_above", (value - others)[one], (value - others)[other]),
+        f"{name}_mutual": ((rank[one] == 0) & (rank[other] == 0)).astype(np.float32),
+        f"{name}_over": similarity - middle,
+    }
+
+
+def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
+    """(N,) the similarity at this place among those of each text, 0 where it has fewer."""
+    found = np.zeros(len(number), np.float32)
+    there = number > place
+    found[there] = ranked[first[:-1][there] + place]
+    return found
+
+
+def _runs(text: Rows, value: Column) -> Rows:
+    """Position of the first of each run of equal similarities of a text."""
+    starts = np.ones(len(text), bool)
+    starts[1:] = (text[1:] != text[:-1]) | (value[1:] != value[:-1])
+    first: Rows = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    return first

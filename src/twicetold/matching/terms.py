@@ -1,0 +1,232 @@
+"""Terms of texts as sparse matrices: letters, words, numbers, codes, symbols.
+
+Everything that two texts are compared by is a row of a matrix here, so that the features of a column of pairs are
+products of rows. Texts are read in their normal form. A *word* is a run of letters or digits; where letters and digits
+meet within a run, as in `16gb`, its parts count as terms of numbers and units as well. A *code* is a run of letters,
+digits and `- / . _` that holds a digit and has at least four of the former, read without the signs: `TX-SR706` and
+`txsr706` are one code. A code occurs in a text if it occurs in the text's letters and digits, whatever stands between
+them.
+
+Vocabularies are sorted, so that nothing depends on the order of the texts.
+
+Shape letters: N texts, W words, T terms of a kind.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twicetold.features.folded import symbols
+from twicetold.features.letter_tfidf import LetterTfIdf
+from twicetold.normal_form import normal_form
+
+Csr: TypeAlias = Any
+"""A SciPy CSR array of float32."""
+
+WORD = re.compile(r"[^\W_]+")
+PART = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+DIGIT = re.compile(r"\d")
+NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+CODE_LENGTHS = range(4, 17)  # letters and digits of a code
+PREFIX = 48  # characters of which a common beginning is measured
+UNIT = 3  # most letters of a word after a number that are taken for its unit
+SPELT = range(4, 21)  # letters of words that are compared by spelling
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms of N texts, as rows.
+
+    Args:
+        letters: (N, T) TF-IDF of letter trigrams, of unit length.
+        words: (N, W) TF-IDF of words, of unit length.
+        present: (N, W) 1 where a text has a word.
+        idf: (W,) of the words.
+        vocabulary: the words.
+        spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another.
+        order: (N, T) pairs of neighbouring words, 1 where a text has one.
+        numbers: (N, T) 1 where a text has a number.
+        units: (N, T) 1 where a text has a number before this unit, or after this word.
+        measures: (N, T) 1 where a text has this number with this unit or word.
+        codes: (N, T) 1 where a text has a code.
+        contained: (N, T) 1 where the letters and digits of a text contain the code.
+        symbols: (N, T) 1 where a text has a symbol.
+        prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
+        length: (N,) letters and digits.
+    """
+
+    letters: Csr
+    words: Csr
+    present: Csr
+    idf: NDArray[np.float32]
+    vocabulary: list[str]
+    spelt: Csr
+    order: Csr
+    numbers: Csr
+    units: Csr
+    measures: Csr
+    codes: Csr
+    contained: Csr
+    symbols: Csr
+    prefix: NDArray[np.int32]
+    length: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "Terms":
+        """Terms of texts, of which one may be empty.
+
+        Examples:
+            >>> from twicetold.matching.terms import Terms
+            >>> Terms.of(["Sony TX-SR706, 16 GB", "sony txsr706"]).codes.toarray()
+            array([[1.],
+                   [1.]], dtype=float32)
+        """
+        folded = normal_form(texts)
+        words = [WORD.findall(text) for text in folded]
+        squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
+        present, vocabulary = incidence(words)
+        idf = (np.log((1 + len(texts)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
+            np.float32
+        )
+        weighted = present.multiply(idf).tocsr().astype(np.float32)
+        parts = [PART.findall(text) if DIGIT.search(text) else [] for text in folded]
+        measures = [_measures(some) for some in parts]
+        codes, spellings = incidence(map(_codes, folded))
+        return cls(
+            letters=letter_rows(folded),
+            words=_unit(weighted),
+            present=present,
+            idf=idf,
+            vocabulary=vocabulary,
+            spelt=_spelt(vocabulary),
+            order=incidence([f"{a} {b}" for a, b in pairwise(some)] for some in words)[0],
+            numbers=incidence([_plain(part) for part in some if part[0].isdecimal()] for some in parts)[0],
+            units=incidence([unit for unit, _ in some] for some in measures)[0],
+            measures=incidence([f"{unit} {value}" for unit, value in some] for some in measures)[0],
+            codes=codes,
+            contained=_contained(squeezed, spellings),
+            symbols=incidence(map(symbols, folded))[0],
+            prefix=_prefixes(squeezed),
+            length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
+        )
+
+
+def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
+    """(N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
+    rows = list(terms)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    flat = list(chain.from_iterable(rows))
+    vocabulary = sorted(set(flat))
+    place = {term: number for number, term in enumerate(vocabulary)}
+    column = np.fromiter(map(place.__getitem__, flat), np.int64, len(flat))
+    cells = np.sort(np.repeat(np.arange(len(rows)), lengths) * max(len(vocabulary), 1) + column)
+    cells = cells[np.diff(cells, prepend=-1) > 0]
+    row, column = np.divmod(cells, max(len(vocabulary), 1))
+    indptr = np.searchsorted(row, np.arange(len(rows) + 1))
+    shape = (len(rows), len(vocabulary))
+    return sparse.csr_array((np.ones(len(cells), np.float32), column.astype(np.int32), indptr), shape=shape), vocabulary
+
+
+def letter_rows(folded: Sequence[str]) -> Csr:
+    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form."""
+    if not any(map(WORD.search, folded)):
+        return sparse.csr_array((len(folded), 0), dtype=np.float32)
+    return sparse.csr_array(LetterTfIdf(3).fit(folded).transform(folded).to_scipy())
+
+
+def _unit(rows: Csr) -> Csr:
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
+    rows.data *= np.repeat(scale, np.diff(rows.indptr)).astype(np.float32)
+    return rows
+
+
+def _plain(number: str) -> str:
+    whole, _, fraction = number.partition(".")
+    fraction = fraction.rstrip("0")
+    return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
+
+
+def _codes(text: str) -> list[str]:
+    if not DIGIT.search(text):
+        return []
+    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
+    return [code for code in found if len(code) in CODE_LENGTHS]
+
+
+def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
+    """Numbers with the short word after them, or else the word before them."""
+    found = []
+    for place, part in enumerate(parts):
+        if part[0].isdecimal():
+            after = parts[place + 1] if place + 1 < len(parts) else ""
+            if after and not after[0].isdecimal() and len(after) <= UNIT:
+                found.append((after, _plain(part)))
+            elif place and not parts[place - 1][0].isdecimal():
+                found.append(("<" + parts[place - 1], _plain(part)))
+    return found
+
+
+def _prefixes(squeezed: Sequence[str]) -> NDArray[np.int32]:
+    fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
+    return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
+
+
+def _hashes(letters: NDArray[np.uint32], size: int) -> NDArray[np.uint64]:
+    """Hash of each window of `size` letters."""
+    windows = max(len(letters) - size + 1, 0)
+    found = np.zeros(windows, np.uint64)
+    for step in range(size):
+        found = (found + letters[step : step + windows]) * MULTIPLIER
+        found ^= found >> np.uint64(29)
+    return found
+
+
+def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
+    """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+    lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
+    letters = np.frombuffer("".join(squeezed).encode("utf-32-le"), np.uint32)
+    text = np.repeat(np.arange(len(squeezed)), lengths)
+    digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    sizes = np.fromiter(map(len, codes), np.int64, len(codes))
+    for size in np.unique(sizes).tolist():
+        wanted = np.flatnonzero(sizes == size)
+        joined = np.frombuffer("".join(codes[code] for code in wanted.tolist()).encode("utf-32-le"), np.uint32)
+        keys = _hashes(joined, size)[::size]
+        order = np.argsort(keys)
+        start = np.flatnonzero(digits[size:] > digits[: len(digits) - size]) if len(letters) >= size else rows[0]
+        start = start[text[start] == text[start + size - 1]]
+        values = _hashes(letters, size)[start]
+        place = np.minimum(np.searchsorted(keys[order], values), len(keys) - 1)
+        there = keys[order][place] == values
+        rows.append(text[start[there]])
+        columns.append(wanted[order[place[there]]])
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    found = sparse.csr_array((np.ones(len(row), np.float32), (row, column)), shape=(len(squeezed), len(codes)))
+    found.sum_duplicates()
+    found.data[:] = 1
+    return found
+
+
+def _spelt(vocabulary: Sequence[str]) -> Csr:
+    """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
+    by_key, _ = incidence(
+        [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
+        if len(word) in SPELT and word.isalpha()
+        else []
+        for word in vocabulary
+    )
+    near = (by_key @ by_key.T).tocsr()
+    near.setdiag(0)
+    near.eliminate_zeros()
+    near.data[:] = 1
+    return near

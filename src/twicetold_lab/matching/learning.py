@@ -1,0 +1,136 @@
+"""Learns the generic matcher: the mean of kinds, and how they differ.
+
+Each kind weighs the same, and each file within it. The mean μ is a ridge regression over all kinds; the coefficients of
+a kind are a regression over its files with μ as prior. Pairs of large files are sampled, and weighted accordingly.
+
+Shape letters: P pairs, F features, K kinds.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.matching.compared import Compared, compare
+from twicetold.matching.matcher import SENSES, Matcher, set_name
+from twicetold.matching.regression import Floats, fit_logistic
+from twicetold.trained.fitted import static_vectors
+from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
+
+SIZE = 3_000.0  # weight of all pairs together
+RIDGE = 50.0  # precision of coefficients around 0
+OF_KIND = 100.0  # precision of a kind's coefficients around the mean
+SPREAD = 0.3  # τ of answers
+MATCHES, OTHERS = 1_500, 4_000  # pairs of a file that are sampled
+LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A file compared, with the truth about its pairs.
+
+    Args:
+        file: it.
+        compared: its distinct texts.
+        same: (P,) whether the texts of each pair are in one true group.
+    """
+
+    file: LabelledFile
+    compared: Compared
+    same: NDArray[np.bool_]
+
+
+def labelled(file: LabelledFile, *, vectors: bool, records: bool = False) -> Labelled:
+    """Compare the rows of a file."""
+    also = tuple(file.also.values()) if records else ()
+    compared = compare(file.texts, vectors=static_vectors(file.texts) if vectors else None, also=also)
+    _, group = np.unique(np.array(file.truth, object).astype(str), return_inverse=True)
+    left, right = compared.rows()
+    return Labelled(file, compared, group[left] == group[right])
+
+
+def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | None = None) -> Matcher:
+    """The matcher of these files, each kind with the same weight.
+
+    Args:
+        files: compared, with the truth.
+        spread: τ of answers.
+        base: matcher of some of the features, learnt on more files, to start from; None: zeros.
+
+    Raises:
+        ValueError: if there is no file.
+    """
+    if not files:
+        raise ValueError("there are no files to learn from")
+    names = tuple(files[0].compared.columns)
+    rows, same, weights, kinds = _sampled(files, names)
+    mean = np.average(rows, axis=0, weights=weights)
+    scale = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=weights)) + LEAST_SCALE
+    inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
+    start, ridge = np.zeros(1 + len(names)), np.append(1e-3, np.full(len(names), RIDGE))
+    if base is not None:
+        known = [names.index(name) for name in base.names]
+        slopes = base.coefficients[1:] / base.scale
+        start[[1 + place for place in known]] = slopes * scale[known]
+        start[0] = base.coefficients[0] + (mean[known] - base.mean) @ slopes
+        ridge[[0, *(1 + place for place in known)]] = OF_KIND
+    prior = fit_logistic(inputs, same, mean=start, precision=ridge, weights=SIZE * weights)
+    differ = [
+        fit_logistic(
+            inputs[kinds == kind],
+            same[kinds == kind],
+            mean=prior,
+            precision=np.full(len(prior), OF_KIND),
+            weights=SIZE * weights[kinds == kind] / weights[kinds == kind].sum(),
+        )
+        - prior
+        for kind in np.unique(kinds)
+    ]
+    return Matcher(names, mean, scale, prior, prior, np.array(differ), spread)
+
+
+def _sampled(
+    files: Sequence[Labelled], names: Sequence[str]
+) -> tuple[Floats, NDArray[np.bool_], Floats, NDArray[np.str_]]:
+    """(P, F) features, (P,) truth, (P,) weights that add up to 1, and (P,) kinds, of pairs of all files."""
+    of_kind = Counter(one.file.kind for one in files)
+    parts: list[tuple[Floats, NDArray[np.bool_], Floats]] = []
+    for one in files:
+        share = np.where(one.same, MATCHES / max(one.same.sum(), 1), OTHERS / max((~one.same).sum(), 1)).clip(max=1)
+        chosen = np.flatnonzero(np.random.default_rng(0).random(len(share)) < share)
+        weight = 1 / share[chosen]
+        rows = np.column_stack([one.compared.columns[name][chosen] for name in names]).astype(np.float64)
+        weight /= weight.sum() * of_kind[one.file.kind] * len(of_kind)
+        parts.append((rows, one.same[chosen], weight))
+    kinds = np.repeat([one.file.kind for one in files], [len(weight) for _, _, weight in parts])
+    rows, same, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return rows, same, weights, kinds
+
+
+def held_out(files: Sequence[Labelled], *, spread: float = SPREAD) -> Mapping[str, Matcher]:
+    """For each kind the matcher of all others."""
+    kinds = sorted({one.file.kind for one in files})
+    return {kind: learn([one for one in files if one.file.kind != kind], spread=spread) for kind in kinds}
+
+
+def generic_numbers(mirror: Path) -> dict[str, Any]:
+    """All sets of numbers of the package, by name: for each sense with vectors and without, and with further columns.
+
+    Args:
+        mirror: folder of the public data.
+    """
+    numbers = {}
+    of_sense = {"same": same_files, "topic": topic_files, "copies": copy_files}
+    for sense in SENSES:
+        files = of_sense[sense](mirror)
+        for vectors in (False, True):
+            texts = learn([labelled(file, vectors=vectors) for file in files])
+            numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
+            if sense == "same":
+                some = [labelled(file, vectors=vectors, records=True) for file in files if file.also]
+                numbers[set_name(sense, vectors=vectors, records=True)] = learn(some, base=texts).to_json()
+    return numbers

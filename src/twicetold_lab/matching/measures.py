@@ -1,0 +1,99 @@
+"""How well a matcher groups files, beside the best threshold on one similarity, and what answers change.
+
+Shape letters: n rows, P pairs, A answers.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.questions import questions
+from twicetold.neighbours.components import components
+from twicetold_lab.matching.learning import Labelled
+
+THRESHOLDS = 40  # that are tried for the best
+COPY = 0.9  # cosine that semhash takes for a duplicate
+BLEND = 0.5  # weight of letters and words beside vectors, as of the default of dedupe
+PER_ROUND = 5  # questions between two updates
+
+
+@dataclass(frozen=True)
+class GroupScores:
+    """Precision, recall and F1 of the pairs of rows in groups."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def group_scores(truth: ArrayLike, groups: ArrayLike) -> GroupScores:
+    """Of groups of n rows, by their true groups; 1 where there is no pair."""
+    true, found = np.asarray(truth).tolist(), np.asarray(groups).tolist()
+    both, wanted, had = (_pairs(part) for part in (list(zip(true, found, strict=True)), true, found))
+    precision, recall = (both / had if had else 1.0), (both / wanted if wanted else 1.0)
+    return GroupScores(precision, recall, 2 * both / (wanted + had) if wanted + had else 1.0)
+
+
+def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
+    """Of average linkage on the matcher's probabilities; pairs that were answered are known."""
+    probability = matcher.probability(one.compared.columns)
+    known = np.asarray(answered, np.int64)
+    probability[known] = one.same[known]
+    return group_scores(one.file.truth, one.compared.groups(probability))
+
+
+def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
+    """Of components of the pairs from a similarity on."""
+    pairs, kept = one.compared.pairs, similarity >= threshold
+    groups = components(len(one.compared.first), pairs.left[kept], pairs.right[kept])
+    return group_scores(one.file.truth, groups[one.compared.text])
+
+
+def blended(one: Labelled) -> NDArray[np.float32]:
+    """(P,) similarity of letters, words and vectors, or of the former alone where there are no vectors."""
+    pairs = one.compared.pairs
+    return pairs.lexical if pairs.cosine is None else BLEND * pairs.lexical + (1 - BLEND) * pairs.cosine
+
+
+def best_threshold(one: Labelled, similarity: NDArray[np.float32]) -> GroupScores:
+    """The best that a threshold can do, chosen on the truth."""
+    tried = np.unique(np.quantile(similarity, np.linspace(0.3, 0.999, THRESHOLDS)))
+    return max((by_threshold(one, similarity, value) for value in tried), key=lambda scores: scores.f1)
+
+
+def answered(
+    one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
+) -> dict[int, GroupScores]:
+    """Scores after numbers of answers, which are the truth but for a share that is wrong.
+
+    Args:
+        one: the file.
+        matcher: that starts.
+        budgets: numbers of answers, ascending.
+        seed: of questions and wrong answers.
+        wrong: share of answers.
+    """
+    draw = np.random.default_rng(seed)
+    asked: list[int] = []
+    said: list[bool] = []
+    scores = {}
+    for budget in budgets:
+        while len(asked) < budget:
+            fresh = questions(one.compared, matcher, asked, count=min(PER_ROUND, budget - len(asked)), seed=seed)
+            if not len(fresh):
+                break
+            asked += fresh.tolist()
+            said += (one.same[fresh] ^ (draw.random(len(fresh)) < wrong)).tolist()
+            matcher = matcher.answered(one.compared.columns, np.array(asked), np.array(said))
+        probability = matcher.probability(one.compared.columns)
+        probability[asked] = said
+        scores[budget] = group_scores(one.file.truth, one.compared.groups(probability))
+    return scores
+
+
+def _pairs(names: Sequence[object]) -> int:
+    return sum(count * (count - 1) // 2 for count in Counter(names).values())

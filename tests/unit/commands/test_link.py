@@ -1,0 +1,104 @@
+"""`twicetold link`."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import twicetold as library
+from twicetold.commands import app
+
+OLD = ["Canon EOS-70D camera, 18 MP", "a tripod of aluminium", "blue garden hose 10 m"]
+NEW = ["garden hose, blue, 10 m", "", "canon EOS-70D camera 18 MP", "a tent for two"]
+LETTERS = ("--compare", "letters")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """`old.csv` and `new.csv`, whose second row is bad."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    for name, text, texts in (("old.csv", "title", OLD), ("new.csv", "name", NEW)):
+        with (tmp_path / name).open("w", newline="") as stream:
+            csv.writer(stream).writerows(
+                [["id", text, "brand"], *([f"{name[0]}{n}", each, f"b{n}"] for n, each in enumerate(texts))]
+            )
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["link", *arguments])
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_row_a_pair_and_a_summary_that_accounts_for_every_row(files):
+    options = (*LETTERS, "--text", "title,name", "--id", "id", "--skip-bad", "-o", "out.csv", "--json")
+    done = call("old.csv", "new.csv", *options)
+    assert done.exit_code == 0, done.stderr
+    linked = library.link(OLD, [text for text in NEW if text], lexical=True)
+    written = rows((files / "out.csv").read_text())
+    assert [(row["left"], row["right"]) for row in written] == [("o0", "n2"), ("o2", "n0")]
+    assert [(row["left_text"], row["right_text"]) for row in written] == [(OLD[0], NEW[2]), (OLD[2], NEW[0])]
+    assert [float(row["probability"]) for row in written] == pytest.approx(linked.probability.tolist())
+    assert json.loads(done.stdout) == {
+        "pairs": 2,
+        "left": {"rows": 3, "linked": 2, "unlinked": 1, "bad": 0},
+        "right": {"rows": 3, "linked": 2, "unlinked": 1, "bad": 1},
+        "without_values": 0,
+        "threshold": 0.5,
+        "one_to_one": False,
+    }
+    assert "bad rows left out: 1" in done.stderr
+
+
+def test_the_summary_in_sentences_names_the_least_probable_pairs(files):
+    done = call("old.csv", "new.csv", *LETTERS, "--text", "title,name", "--skip-bad", "--one-to-one")
+    assert [(row["left"], row["right"]) for row in rows(done.stdout)] == [("1", "2"), ("3", "1")]
+    assert "2 pairs\nold.csv: 3 rows, 2 linked, 1 not\n" in done.stderr
+    assert "new.csv: 3 rows, 2 linked, 1 not, 1 bad row left out\nleast probable pairs:\n" in done.stderr
+
+
+def test_columns_limit_links_and_are_compared(files):
+    options = (*LETTERS, "--text", "title,name", "--skip-bad", "-o", "out.jsonl", "--json")
+    done = call("old.csv", "new.csv", *options, "--same", "brand", "--threshold", "0.01")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["pairs"] == 0
+    done = call("old.csv", "new.csv", *options, "--also", "brand,brand", "--threshold", "0.01")
+    assert done.exit_code == 0, done.stderr
+    assert len((files / "out.jsonl").read_text().splitlines()) == json.loads(done.stdout)["pairs"] >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ((), 1, "new.csv: which column has the texts? Name it with --text"),
+        (("--text", "title"), 1, "new.csv: there is no column 'title'"),
+        (("--text", "title,name"), 1, "new.csv: 1 row cannot be used"),
+        (("--text", "a,b,c"), 2, "expected a column of both files, or LEFT,RIGHT, got 'a,b,c'"),
+        (("--text", "title,name", "--skip-bad", "--within", "brand"), 2, "--within: expected COLUMN:SIZE"),
+        (("--text", "title,name", "--skip-bad", "--within", "brand:5"), 1, "old.csv: column 'brand': expected numbers"),
+        (("--text", "title,name", "--same", "bran"), 1, "Did you mean 'brand'?"),
+        (("--text", "title,name", "--skip-bad", "--threshold", "1.5"), 1, "threshold: expected a probability"),
+        (("--compare", "words"), 2, "words"),
+        (("--json",), 2, "--json prints to stdout"),
+        (("-o", "old.csv"), 2, "from which the left texts are read: name another file"),
+        (("-o", "./new.csv"), 2, "from which the right texts are read: name another file"),
+    ],
+)
+def test_what_cannot_be_done_is_named_and_no_file_is_written(options, code, message, files):
+    before = {path.name: path.read_text() for path in files.iterdir()}
+    done = call("old.csv", "new.csv", *options)
+    assert done.exit_code == code, done.output
+    assert message in done.stderr
+    assert {path.name: path.read_text() for path in files.iterdir()} == before
+
+
+def test_one_file_on_both_sides_is_refused(files):
+    done = call("old.csv", "./old.csv")
+    assert done.exit_code == 2
+    assert "twicetold dedupe FILE finds pairs within one file" in done.stderr

@@ -1,0 +1,158 @@
+"""Pairs of a file and their features: nothing depends on the order of rows or pairs, and copies are one text."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twicetold.matching.candidates import LEAST, candidates, lexical_rows
+from twicetold.matching.compared import Compared, compare
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import pair_features
+from twicetold.matching.terms import Terms
+from twicetold.neighbours.nearest import Matrix
+
+TEXTS = [
+    "Canon EOS-70D camera, 18 MP",
+    "canon eos70d camera",
+    "Canon EOS 80D camera 24 mp",
+    "Nikon D750 camera",
+    "nikon d 750 (camera)",
+    "a tripod of aluminium",
+    "aluminum tripod",
+    "CANON EOS-70D CAMERA, 18 MP",
+    "",
+    "blue garden hose 10 m",
+    "blue garden hose 20 m",
+]
+
+
+def vectors(texts: list[str]) -> np.ndarray:
+    rows = np.array([np.random.default_rng(len(text) + sum(map(ord, text.lower()))).normal(size=8) for text in texts])
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def by_rows(compared: Compared, names: list[str]) -> dict[tuple[str, str], np.ndarray]:
+    """Features by the two texts of a pair."""
+    left, right = compared.rows()
+    values = np.column_stack([compared.columns[name] for name in sorted(compared.columns)])
+    keys = [tuple(sorted((names[a].lower(), names[b].lower()))) for a, b in zip(left, right, strict=True)]
+    return dict(zip(keys, values, strict=True))
+
+
+@pytest.mark.parametrize("with_vectors", [False, True])
+def test_features_do_not_depend_on_the_order_of_the_rows(with_vectors: bool) -> None:
+    order = np.random.default_rng(1).permutation(len(TEXTS))
+    mixed = [TEXTS[row] for row in order]
+    one = by_rows(compare(TEXTS, vectors=vectors(TEXTS) if with_vectors else None), TEXTS)
+    other = by_rows(compare(mixed, vectors=vectors(mixed) if with_vectors else None), mixed)
+    assert one.keys() == other.keys()
+    for key, values in one.items():
+        np.testing.assert_allclose(values, other[key], atol=2e-6)
+
+
+def test_features_do_not_depend_on_which_text_of_a_pair_is_the_left_one() -> None:
+    terms = Terms.of(TEXTS)
+    pairs = candidates(terms)
+    turned = pair_features(terms, replace(pairs, left=pairs.right, right=pairs.left))
+    for name, column in pair_features(terms, pairs).items():
+        np.testing.assert_allclose(column, turned[name], atol=1e-6, err_msg=name)
+
+
+def test_features_do_not_depend_on_case_or_invisible_characters() -> None:
+    plain = compare(TEXTS)
+    folded = compare([text.upper().replace("A", "A\N{SOFT HYPHEN}") for text in TEXTS])
+    for name, column in plain.columns.items():
+        np.testing.assert_allclose(column, folded.columns[name], atol=1e-6, err_msg=name)
+
+
+def test_all_features_are_finite_and_named_alike_for_an_empty_file() -> None:
+    names = set(compare(TEXTS).columns)
+    for texts in (["one text"], ["a", "b"], ["", "?"], TEXTS):
+        compared = compare(texts)
+        assert set(compared.columns) == names
+        assert all(np.isfinite(column).all() for column in compared.columns.values())
+        assert all(len(column) == len(compared.pairs) for column in compared.columns.values())
+
+
+def test_copies_are_one_text_and_in_one_group() -> None:
+    compared = compare(TEXTS)
+    groups = compared.groups(np.zeros(len(compared.pairs)))
+    assert groups[0] == groups[7]
+    assert len(set(groups.tolist())) == len(TEXTS) - 1
+
+
+def test_groups_do_not_chain() -> None:
+    compared = compare(["a b c d", "b c d e", "c d e f", "d e f g"])
+    left, right = compared.rows()
+    chained = np.where(right - left == 1, 0.7, 0.0)
+    assert max(np.bincount(compared.groups(chained))) == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "feature", "worth"),
+    [
+        (["Canon EOS-70D camera", "canon eos70d"], "codes_agree", 1),
+        (["camera Canon 70DX", "camera Canon 80DX"], "codes_contradict_all", 1),
+        (["hose 10 m", "hose 20 m"], "units_contradict", np.log(2)),
+        (["hose 10 m", "hose 10m"], "units_contradict", 0),
+        (["learn c++ now", "learn c now"], "symbols_differ", np.log(3)),
+        (["the receiver", "the receivr"], "spelt_share", 1),
+        (["some-words", "some words"], "squeezed_equal", 1),
+    ],
+)
+def test_a_feature_tells_what_its_name_says(texts: list[str], feature: str, worth: float) -> None:
+    columns = compare(texts).columns
+    assert columns[feature].tolist() == pytest.approx([worth])
+
+
+def test_candidates_are_the_nearest_of_all_pairs_in_a_small_file() -> None:
+    terms = Terms.of(TEXTS)
+    pairs = candidates(terms, nearest=3)
+    whole = (lexical_rows(terms) @ lexical_rows(terms).T).toarray()
+    np.testing.assert_allclose(pairs.lexical, whole[pairs.left, pairs.right], atol=1e-6)
+    np.fill_diagonal(whole, 0)
+    nearest = whole.argmax(axis=1)
+    there = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    for text in np.flatnonzero(whole.max(axis=1) >= LEAST):
+        assert (min(text, nearest[text]), max(text, nearest[text])) in there
+
+
+@pytest.mark.parametrize("given", [None, vectors(TEXTS)])
+def test_pairs_of_two_tables_are_across_them(given: Matrix | None) -> None:
+    compared = compare(TEXTS, vectors=given, split=4)
+    left, right = compared.rows()
+    assert len(left)
+    assert (left < 4).all()
+    assert (right >= 4).all()
+    assert (0, 7) in set(zip(left.tolist(), right.tolist(), strict=True))  # equal texts are a pair here
+
+
+def test_the_number_of_pairs_grows_with_the_texts_and_not_with_their_square() -> None:
+    texts = [f"the same words for all, number {number}" for number in range(400)]
+    assert len(compare(texts, nearest=5).pairs) <= 5 * 400
+
+
+def test_further_columns_are_equal_near_contradicting_or_missing() -> None:
+    texts = ["canon camera", "canon cameras", "canon camera!"]
+    columns = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
+    rows = {"equal": [0.5, 0, 0], "near": [0.5, 0, 0], "contradict": [0, 0.5, 0.5], "missing": [0, 0.5, 0.5]}
+    left, right = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).rows()
+    order = np.lexsort((right, left))  # 0-1, 0-2, 1-2
+    for name, values in rows.items():
+        np.testing.assert_allclose(columns[f"columns_{name}"][order], values, err_msg=name)
+
+
+def test_rows_with_other_columns_are_other_texts() -> None:
+    compared = compare(["guest editorial"] * 3, also=[["1999", "2001", "1999"]])
+    assert compared.text[0] == compared.text[2] != compared.text[1]
+    assert len(compared.pairs) == 1
+
+
+def test_a_small_file_is_grouped_by_the_generic_matcher() -> None:
+    groups = [["canon eos70d digital camera", "Canon EOS-70D, digital camera"], ["nikon d750 body", "Nikon D-750 body"]]
+    texts = [text for group in groups for text in group] + [f"thing {n} of kind {n * 7919}" for n in range(30)]
+    compared = compare(texts)
+    found = compared.groups(Matcher.generic(vectors=False).probability(compared.columns))
+    assert found[0] == found[1] != found[2]
+    assert found[2] == found[3]

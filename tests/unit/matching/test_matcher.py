@@ -1,0 +1,135 @@
+"""The matcher: its numbers, the prior, and what answers do to it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from twicetold.matching.compared import compare
+from twicetold.matching.matcher import SENSES, Matcher
+from twicetold.matching.questions import questions
+from twicetold.matching.regression import fit_logistic
+
+DRAW = np.random.default_rng(0)
+COLUMNS = {"a": DRAW.normal(size=200).astype(np.float32), "b": DRAW.normal(size=200).astype(np.float32)}
+SAME = COLUMNS["a"] + 0.3 * DRAW.normal(size=200) > 0.2
+
+
+@pytest.fixture
+def matcher() -> Matcher:
+    prior = np.array([0.0, 1.0, 1.0])
+    return Matcher(("a", "b"), np.zeros(2), np.ones(2), prior, prior, np.zeros((0, 3)), 1.0)
+
+
+def test_the_regression_is_that_of_scikit_learn_with_a_prior_of_zeros() -> None:
+    rows = np.column_stack(list(COLUMNS.values())).astype(np.float64)
+    own = fit_logistic(rows, SAME, mean=np.zeros(2), precision=np.full(2, 2.0))
+    theirs = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-8).fit(rows, SAME)
+    np.testing.assert_allclose(own, theirs.coef_[0], atol=1e-4)
+
+
+def test_the_regression_ends_at_the_least_cost_with_separable_answers() -> None:
+    rows = np.column_stack([np.ones(40), np.linspace(-30, 30, 40)])
+    answers = rows[:, 1] > 3
+    found = fit_logistic(rows, answers, mean=np.array([5.0, -8.0]), precision=np.full(2, 0.1))
+    probability = 1 / (1 + np.exp(-rows @ found))
+    gradient = rows.T @ (answers - probability) - 0.1 * (found - np.array([5.0, -8.0]))
+    np.testing.assert_allclose(gradient, 0, atol=1e-3)
+
+
+def test_without_an_answer_the_matcher_is_the_prior(matcher: Matcher) -> None:
+    none = np.zeros(0, np.int64)
+    assert matcher.answered(COLUMNS, none, none.astype(bool)).coefficients.tolist() == matcher.prior.tolist()
+
+
+def test_answers_move_the_coefficients_and_more_answers_move_them_further(matcher: Matcher) -> None:
+    few, many = np.arange(5), np.arange(150)
+    moved = [matcher.answered(COLUMNS, some, SAME[some]).coefficients for some in (few, many)]
+    to_truth = [abs(coefficients[2]) for coefficients in (matcher.prior, *moved)]  # the truth knows no b
+    assert to_truth[0] > to_truth[1] > to_truth[2]
+
+
+def test_a_narrow_prior_holds_against_answers(matcher: Matcher) -> None:
+    narrow = replace(matcher, spread=1e-4)
+    some = np.arange(20)
+    np.testing.assert_allclose(narrow.answered(COLUMNS, some, ~SAME[some]).coefficients, matcher.prior, atol=1e-3)
+
+
+def test_the_order_of_answers_is_not_seen(matcher: Matcher) -> None:
+    some = np.arange(30)
+    mixed = np.random.default_rng(1).permutation(some)
+    one, other = (matcher.answered(COLUMNS, order, SAME[order]) for order in (some, mixed))
+    assert one.coefficients.tolist() == other.coefficients.tolist()
+
+
+def test_answers_are_given_along_the_ways_in_which_kinds_differ(matcher: Matcher) -> None:
+    stiff = replace(matcher, spread=0.01, kinds=np.array([[0.0, 0.0, 3.0]]))
+    some = np.arange(60)
+    moved = stiff.answered(COLUMNS, some, SAME[some]).coefficients - stiff.prior
+    assert abs(moved[2]) > 10 * abs(moved[1])
+
+
+def test_json_gives_the_same_numbers_again(matcher: Matcher) -> None:
+    some = np.arange(9)
+    for one in (matcher, matcher.answered(COLUMNS, some, SAME[some])):
+        again = Matcher.from_json(json.loads(json.dumps(one.to_json())))
+        assert again.names == one.names
+        np.testing.assert_allclose(again.coefficients, one.coefficients, rtol=1e-3)
+        np.testing.assert_allclose(again.prior, one.prior, rtol=1e-3)
+        assert again.to_json() == one.to_json()
+
+
+@pytest.mark.parametrize(
+    "broken", [{}, {"names": ["a"]}, {"mean": [0.0]}, {"coefficients": [1.0, float("nan"), 0.0]}, {"kinds": [[1.0]]}]
+)
+def test_broken_numbers_are_refused(matcher: Matcher, broken: dict[str, object]) -> None:
+    stored = matcher.to_json() | broken if broken else {}
+    with pytest.raises(ValueError, match="expected"):
+        Matcher.from_json(stored)
+
+
+def test_a_missing_feature_is_named(matcher: Matcher) -> None:
+    with pytest.raises(ValueError, match="there is no b"):
+        matcher.probability({"a": COLUMNS["a"]})
+
+
+def test_contributions_and_the_intercept_make_the_log_odds(matcher: Matcher) -> None:
+    probability = matcher.probability(COLUMNS)[7]
+    told = matcher.contributions(COLUMNS, 7)
+    assert sum(told.values()) + matcher.coefficients[0] == pytest.approx(np.log(probability / (1 - probability)))
+    assert abs(told[next(iter(told))]) == max(map(abs, told.values()))
+
+
+@pytest.mark.parametrize("sense", SENSES)
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("records", [False, True])
+def test_the_package_has_numbers_for_the_features_of_a_file(sense: str, vectors: bool, records: bool) -> None:
+    texts = ["red shoe 42", "red shoes 42", "a tent"]
+    compared = compare(
+        texts, vectors=np.eye(3, dtype=np.float32) if vectors else None, also=[["1", "2", "3"]] if records else ()
+    )
+    matcher = Matcher.generic(sense, vectors=vectors, records=records)  # type: ignore[arg-type]
+    assert set(matcher.names) <= set(compared.columns)
+    probability = matcher.probability(compared.columns)
+    assert ((probability >= 0) & (probability <= 1)).all()
+
+
+def test_an_unknown_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="copies, same, topic"):
+        Matcher.generic("gist", vectors=False)  # type: ignore[arg-type]
+
+
+def test_questions_begin_with_the_least_certain_pair_and_ask_for_none_twice() -> None:
+    texts = [f"{colour} garden hose {size} m" for colour in ("red", "blue", "black") for size in range(1, 9)]
+    compared, matcher = compare(texts), Matcher.generic(vectors=False)
+    doubt = np.abs(matcher.probability(compared.columns) - 0.5)
+    asked = questions(compared, matcher).tolist()
+    assert doubt[asked[0]] == pytest.approx(doubt.min())
+    while len(fresh := questions(compared, matcher, asked, count=5)):
+        assert not set(fresh.tolist()) & set(asked)
+        texts_of_round = np.concatenate([compared.pairs.left[fresh], compared.pairs.right[fresh]])
+        assert len(set(texts_of_round.tolist())) == len(texts_of_round)
+        asked += fresh.tolist()
+    assert len(asked) == len(compared.pairs)

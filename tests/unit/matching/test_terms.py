@@ -1,0 +1,79 @@
+"""Terms of texts: folding, codes that other signs break up, numbers with units, words spelt another way."""
+
+import numpy as np
+import pytest
+
+from twicetold.matching.terms import CODE_LENGTHS, NOT_ALPHANUMERIC, Terms, incidence
+
+TEXTS = ["Sony TX-SR706 receiver, 16GB", "sony txsr706", "Straße 5.50 %", "STRASSE 5.5", "", "a tx sr 706 receiver"]
+
+
+def test_incidence_has_one_where_a_text_has_a_term_in_alphabetical_order() -> None:
+    rows, names = incidence([["b", "a", "b"], [], ["c"]])
+    assert names == ["a", "b", "c"]
+    np.testing.assert_array_equal(rows.toarray(), [[1, 1, 0], [0, 0, 0], [0, 0, 1]])
+
+
+def test_texts_are_read_in_their_normal_form() -> None:
+    terms = Terms.of(["STRASSE", "straße", "co\N{SOFT HYPHEN}op", "coop"])
+    assert (terms.words @ terms.words.T).toarray()[0, 1] == pytest.approx(1)
+    assert (terms.words @ terms.words.T).toarray()[2, 3] == pytest.approx(1)
+
+
+def test_a_code_is_contained_whatever_stands_between_its_letters() -> None:
+    terms = Terms.of(TEXTS)
+    assert terms.codes.shape[1] == 2  # txsr706, 16gb
+    column = terms.codes.toarray()[1].argmax()
+    assert terms.contained.toarray()[:, column].tolist() == [1, 1, 0, 0, 0, 1]
+
+
+def test_codes_are_found_as_by_a_search_of_strings() -> None:
+    draw = np.random.default_rng(0)
+    texts = ["".join(draw.choice(list("ab12 -é"), 30)) for _ in range(60)]
+    terms = Terms.of(texts)
+    squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in texts]
+    codes = sorted({code for text in squeezed for code in [text[:5]]} | set())
+    assert codes
+    assert terms.codes.shape[1]
+    names = _names(texts)
+    expected = [[float(name in text) for name in names] for text in squeezed]
+    np.testing.assert_array_equal(terms.contained.toarray(), expected)
+
+
+def _names(texts: list[str]) -> list[str]:
+    found = {NOT_ALPHANUMERIC.sub("", part) for text in texts for part in text.split(" ")}
+    pieces = {piece for text in texts for piece in text.split(" ")}
+    names = {NOT_ALPHANUMERIC.sub("", piece.strip("-")) for piece in pieces} & found
+    return sorted(name for name in names if len(name) in CODE_LENGTHS and any(map(str.isdecimal, name)))
+
+
+def test_a_number_is_the_same_with_zeros_at_either_end() -> None:
+    numbers = Terms.of(["5.50", "5.5", "05.5", "55"]).numbers.toarray()
+    assert (numbers[0] == numbers[1]).all()
+    assert (numbers[0] == numbers[2]).all()
+    assert not (numbers[0] == numbers[3]).all()
+
+
+def test_a_measure_is_the_same_with_a_blank_before_its_unit() -> None:
+    terms = Terms.of(["16GB stick", "16 gb stick", "32gb stick"])
+    assert (terms.measures.toarray()[0] == terms.measures.toarray()[1]).all()
+    assert (terms.units.toarray()[0] == terms.units.toarray()[2]).all()
+    assert not (terms.measures.toarray()[0] == terms.measures.toarray()[2]).any()
+
+
+def test_words_a_letter_apart_are_spelt_alike_and_others_are_not() -> None:
+    terms = Terms.of(["receiver", "reciever", "receivr", "deceivers", "1234", "1235"])
+    near = terms.spelt.toarray()
+    place = {word: number for number, word in enumerate(terms.vocabulary)}
+    assert near[place["receiver"], place["receivr"]]
+    assert not near[place["receivr"], place["deceivers"]]
+    assert not near[place["1234"], place["1235"]]
+    assert not near.diagonal().any()
+    np.testing.assert_array_equal(near, near.T)
+
+
+@pytest.mark.parametrize("texts", [["", ""], ["!", "?"], ["a"]])
+def test_texts_without_words_have_empty_rows(texts: list[str]) -> None:
+    terms = Terms.of(texts)
+    assert terms.letters.shape[0] == terms.words.shape[0] == len(texts)
+    assert np.isfinite(terms.words.data).all()
