@@ -9,7 +9,7 @@ Shape letters: P pairs, N texts, F features.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.candidates import Pairs
+from twicetold.matching.candidates import Pairs, descending_in
 from twicetold.matching.terms import PREFIX, Csr, Terms
 
 Column = NDArray[np.float32]
@@ -154,7 +154,7 @@ def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
     """
     count = len(pairs)
     text, value = np.concatenate([pairs.left, pairs.right]), np.concatenate([similarity, similarity])
-    order = np.lexsort((-value, text))
+    order = descending_in(text, value)
     ranked, ranked_text = value[order], text[order]
     first = np.searchsorted(ranked_text, np.arange(pairs.count + 1))
     number = np.diff(first)

@@ -180,34 +180,38 @@ def _prefixes(squeezed: Sequence[str]) -> NDArray[np.int32]:
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
 
 
-def _hashes(letters: NDArray[np.uint32], size: int) -> NDArray[np.uint64]:
-    """Hash of each window of `size` letters."""
-    windows = max(len(letters) - size + 1, 0)
-    found = np.zeros(windows, np.uint64)
-    for step in range(size):
-        found = (found + letters[step : step + windows]) * MULTIPLIER
-        found ^= found >> np.uint64(29)
-    return found
+def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Hashes of windows that are one letter longer."""
+    hashes = (hashes + letters) * MULTIPLIER
+    return hashes ^ (hashes >> np.uint64(29))
 
 
 def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
     """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
     lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
     letters = np.frombuffer("".join(squeezed).encode("utf-32-le"), np.uint32)
-    text = np.repeat(np.arange(len(squeezed)), lengths)
+    text, ends = np.repeat(np.arange(len(squeezed)), lengths), np.repeat(np.cumsum(lengths), lengths)
     digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     sizes = np.fromiter(map(len, codes), np.int64, len(codes))
-    for size in np.unique(sizes).tolist():
+    longest = int(sizes.max(initial=0))
+    start = np.arange(len(letters))
+    start = start[digits[np.minimum(start + longest, ends)] > digits[:-1]]  # no code begins elsewhere
+    hashes = np.zeros(len(start), np.uint64)
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for size in range(1, longest + 1):
+        whole = start + size <= ends[start]
+        start, hashes = start[whole], hashes[whole]
+        hashes = _longer(hashes, letters[start + size - 1])
         wanted = np.flatnonzero(sizes == size)
+        if not len(wanted):
+            continue
         joined = np.frombuffer("".join(codes[code] for code in wanted.tolist()).encode("utf-32-le"), np.uint32)
-        keys = _hashes(joined, size)[::size]
+        keys = np.zeros(len(wanted), np.uint64)
+        for column in joined.reshape(-1, size).T:
+            keys = _longer(keys, column)
         order = np.argsort(keys)
-        start = np.flatnonzero(digits[size:] > digits[: len(digits) - size]) if len(letters) >= size else rows[0]
-        start = start[text[start] == text[start + size - 1]]
-        values = _hashes(letters, size)[start]
-        place = np.minimum(np.searchsorted(keys[order], values), len(keys) - 1)
-        there = keys[order][place] == values
+        place = np.minimum(np.searchsorted(keys[order], hashes), len(keys) - 1)
+        there = keys[order][place] == hashes
         rows.append(text[start[there]])
         columns.append(wanted[order[place[there]]])
     row, column = np.concatenate(rows), np.concatenate(columns)
