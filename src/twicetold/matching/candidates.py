@@ -183,9 +183,11 @@ def _by_vectors(
     vectors: NDArray[np.float32], nearest: int, split: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Texts that ask, and those they find."""
-    rows, found = [], []
+    rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start
+        if not size:
+            continue
         index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
         near = index.search(vectors[asks], k=min(nearest + (split is None), size)).index
         row, column = np.repeat(np.arange(asks.start, asks.stop), near.shape[1]), near.ravel()
