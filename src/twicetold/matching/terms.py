@@ -103,8 +103,8 @@ class Terms:
         weighted = present.multiply(idf).tocsr().astype(np.float32)
         numeric = [row for row, text in enumerate(folded) if DIGIT.search(text)]
         parts = [PART.findall(folded[row]) for row in numeric]
-        measures = list(map(_measures, parts))
-        codes, spellings = _spread(map(_codes, map(folded.__getitem__, numeric)), numeric, len(folded))
+        measures = list(map(measures_of, parts))
+        codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
         return cls(
             letters=letter_rows(folded),
             words=_unit(weighted),
@@ -113,13 +113,13 @@ class Terms:
             vocabulary=vocabulary,
             spelt=_spelt(vocabulary),
             order=_neighbours(words, vocabulary),
-            numbers=_spread(map(_numbers, parts), numeric, len(folded))[0],
+            numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
             symbols=incidence(map(symbols, folded))[0],
-            prefix=_prefixes(squeezed),
+            prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
 
@@ -185,12 +185,14 @@ def _plain(number: str) -> str:
     return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
 
 
-def _codes(text: str) -> list[str]:
+def codes_of(text: str) -> list[str]:
+    """Codes of a text, without their signs."""
     found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
     return [code for code in found if len(code) in CODE_LENGTHS]
 
 
-def _numbers(parts: Sequence[str]) -> list[str]:
+def numbers_of(parts: Sequence[str]) -> list[str]:
+    """Numbers among the parts of a text, without zeros that say nothing."""
     return [_plain(part) for part in parts if part[0].isdecimal()]
 
 
@@ -198,7 +200,7 @@ def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{unit} {value}" for unit, value in measures]
 
 
-def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
+def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
     """Numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
@@ -211,7 +213,8 @@ def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _prefixes(squeezed: Sequence[str]) -> NDArray[np.int32]:
+def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:
+    """(n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
     fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
 
@@ -262,14 +265,16 @@ def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
 
 def _spelt(vocabulary: Sequence[str]) -> Csr:
     """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
-    by_key, _ = incidence(
-        [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
-        if len(word) in SPELT and word.isalpha()
-        else []
-        for word in vocabulary
-    )
+    by_key, _ = incidence(map(spellings_of, vocabulary))
     near = (by_key @ by_key.T).tocsr()
     near.setdiag(0)
     near.eliminate_zeros()
     near.data[:] = 1
     return near
+
+
+def spellings_of(word: str) -> list[str]:
+    """A word, and what is left of it without each of its letters; nothing of words that are not compared."""
+    if len(word) not in SPELT or not word.isalpha():
+        return []
+    return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]

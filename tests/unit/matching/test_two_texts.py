@@ -1,0 +1,56 @@
+"""One pair of texts in no file: the features are those of a file of two, but for what only a file has."""
+
+import numpy as np
+import pytest
+
+from twicetold.matching.candidates import candidates
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import pair_features
+from twicetold.matching.terms import Terms
+from twicetold.matching.two_texts import LONG, two_texts
+
+OF_A_FILE = ("rank", "gap", "above", "mutual", "over")
+MATCHER = Matcher.generic(vectors=False)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Canon EOS-70D digital camera, 18 MP (black)", "canon eos70d camer black 20 mp"),
+        ("the receiver of receivers", "a reciever, receivr of the receiver"),
+        ("C++ at 5 % of 05.50 €", "c# at 5.5 € of c++"),
+        ("今天天气很好我们去公园", "今天天气很好我们去公园吧"),
+        ("hello", "hello"),
+        ("a " * LONG + "tent 16gb", "a tent 16 gb " + "b " * LONG),
+    ],
+)
+def test_features_of_two_texts_are_those_of_a_file_of_two(one: str, other: str) -> None:
+    terms = Terms.of([one, other])
+    expected, found = pair_features(terms, candidates(terms)), two_texts(one, other, matcher=MATCHER)
+    assert set(MATCHER.names) <= set(found)
+    for name, column in found.items():
+        if not name.endswith(OF_A_FILE) and not name.endswith(("_smaller", "_larger")) and len(expected[name]):
+            np.testing.assert_allclose(column, expected[name], atol=1e-6, err_msg=name)
+    turned = two_texts(other, one, matcher=MATCHER)
+    assert MATCHER.probability(turned) == pytest.approx(MATCHER.probability(found), abs=1e-6)
+
+
+def test_what_only_a_file_has_moves_no_probability() -> None:
+    columns = two_texts("red garden hose 10 m", "garden hose, red, 20 m", matcher=MATCHER)
+    contributions = MATCHER.contributions(columns, 0)
+    told = [value for name, value in contributions.items() if name.startswith(("lexical_", "cosine_"))]
+    assert told == pytest.approx([0] * 8, abs=1e-6)
+
+
+@pytest.mark.parametrize("texts", [("", ""), ("", "a"), ("☺", "!"), ("+++", "+")])
+def test_features_of_texts_without_words_are_finite(texts: tuple[str, str]) -> None:
+    vectors = np.eye(2, dtype=np.float32)
+    matcher = Matcher.generic(vectors=True)
+    columns = two_texts(*texts, matcher=matcher, vectors=vectors)
+    assert all(np.isfinite(column).all() for column in columns.values())
+    assert matcher.probability(columns)[0] < 0.5
+
+
+def test_a_matcher_with_vectors_asks_for_them() -> None:
+    with pytest.raises(ValueError, match="expected vectors"):
+        two_texts("a", "b", matcher=Matcher.generic(vectors=True))
