@@ -107,7 +107,7 @@ class Terms:
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
         return cls(
             letters=letter_rows(folded),
-            words=_unit(weighted),
+            words=unit(weighted),
             present=present,
             idf=idf,
             vocabulary=vocabulary,
@@ -172,7 +172,8 @@ def letter_rows(folded: Sequence[str]) -> Csr:
     return sparse.csr_array(LetterTfIdf(3).fit(folded).transform(folded).to_scipy())
 
 
-def _unit(rows: Csr) -> Csr:
+def unit(rows: Csr) -> Csr:
+    """The rows, scaled in place to unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
     rows.data *= np.repeat(scale, np.diff(rows.indptr)).astype(np.float32)

@@ -1,15 +1,17 @@
 """Features of one pair of texts that are in no file, in about a millisecond.
 
 The features of two texts alone are those of `pair_features`, on dense rows, where SciPy would take ten times as long.
-What a file says is not there: rarity counts these two texts alone, so that a word of both weighs less than a word of
-one, and how near the texts are among all others (`lexical_rank`, `cosine_gap` and so on) is what it is on average in
-the files that the matcher was learnt on, so that it moves no probability.
+What a file says is not there. How rare a word is needs a file, so all words and letters weigh the same. Each text
+counts as the nearest of the other (`lexical_rank`, `lexical_mutual`), and how far they stand out from others
+(`lexical_gap` and so on) is what it is on average in the files that the matcher was learnt on, so that it moves no
+probability. On pairs of ten labelled files a probability of 0.5 divided 84 % correctly, against 85 % within the file.
 
 Shape letters: W words, T terms of a kind.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +27,7 @@ from twicetold.matching.terms import Terms
 from twicetold.normal_form import normal_form
 
 FIRST, SECOND = np.array([0]), np.array([1])
+RAREST = np.log(3 / 2) + 1  # idf of a word of one of two texts
 LONG = 4_000  # characters of both texts, beyond which rows are sparse
 
 
@@ -68,15 +71,21 @@ def two_texts(
     if vectors is None and "cosine" in matcher.names:
         raise ValueError("expected vectors of the two texts, which this matcher reads; or take one without vectors")
     folded = normal_form([one, other])
-    terms = _terms(folded) if sum(map(len, folded)) <= LONG else Terms.of_folded(folded)
+    terms = _terms(folded) if sum(map(len, folded)) <= LONG else _even(Terms.of_folded(folded))
     columns = features_of_texts(terms, FIRST, SECOND)
     columns["lexical"] = np.float32(LETTERS) * columns["letters"] + np.float32(1 - LETTERS) * columns["words"]
     if vectors is not None:
         columns["cosine"] = np.einsum("pd,pd->p", vectors[:1], vectors[1:2])
-    means = {
-        name: np.full(1, mean, np.float32) for name, mean in zip(matcher.names, matcher.mean.tolist(), strict=True)
-    }
-    return means | {name: np.asarray(column, np.float32) for name, column in columns.items()}
+    known = {name: np.asarray(column, np.float32) for name, column in columns.items()}
+    means = zip(matcher.names, matcher.mean.tolist(), strict=True)
+    return {name: np.full(1, _nearest(name, mean), np.float32) for name, mean in means if name not in known} | known
+
+
+def _nearest(name: str, mean: float) -> float:
+    """A feature that only a file has, of two texts that are the nearest of each other."""
+    if name.endswith("_mutual"):
+        return 1.0
+    return 0.0 if "_rank_" in name else mean
 
 
 def _terms(folded: Sequence[str]) -> Terms:
@@ -87,12 +96,11 @@ def _terms(folded: Sequence[str]) -> Terms:
     measures = list(map(reading.measures_of, parts))
     present, vocabulary = _rows(words)
     codes, spellings = _rows([reading.codes_of(text) for text in folded])
-    idf = _idf(present)
     return Terms(
-        letters=_weighted([[gram for word in some for gram in _grams(word)] for some in words]),
-        words=_unit(present * idf),
+        letters=_counts([[gram for word in some for gram in _grams(word)] for some in words]),
+        words=_unit(present),
         present=present,
-        idf=idf,
+        idf=np.full(len(vocabulary), RAREST, np.float32),
         vocabulary=vocabulary,
         spelt=_spelt(vocabulary),
         order=_rows([list(pairwise(some)) for some in words])[0],
@@ -114,17 +122,19 @@ def _rows(terms: Sequence[Sequence[Any]]) -> tuple[_Dense, list[Any]]:
     return np.array([[term in some for term in vocabulary] for some in sets], np.float32).view(_Dense), vocabulary
 
 
-def _weighted(terms: Sequence[Sequence[str]]) -> _Dense:
-    """(2, T) TF-IDF, of unit length."""
+def _even(terms: Terms) -> Terms:
+    """Terms whose weights do not say how rare they are."""
+    letters, words = terms.letters.copy(), terms.present.copy()
+    texts = np.bincount(letters.indices, minlength=letters.shape[1])
+    letters.data /= (np.log(3 / (1 + texts)) + 1).astype(np.float32)[letters.indices]  # the idf of two texts
+    return replace(terms, letters=reading.unit(letters), words=reading.unit(words), idf=np.full_like(terms.idf, RAREST))
+
+
+def _counts(terms: Sequence[Sequence[str]]) -> _Dense:
+    """(2, T) how often a text has a term, of unit length."""
     counts = list(map(Counter, terms))
     vocabulary = sorted(counts[0] | counts[1])
-    rows = np.array([[some[term] for term in vocabulary] for some in counts], np.float32).view(_Dense)
-    return _unit(rows * _idf(rows > 0))
-
-
-def _idf(present: NDArray[Any]) -> NDArray[np.float32]:
-    texts = np.asarray(present, np.float32).sum(axis=0)
-    return np.asarray(np.log((1 + len(present)) / (1 + texts)) + 1, np.float32)
+    return _unit(np.array([[some[term] for term in vocabulary] for some in counts], np.float32))
 
 
 def _unit(rows: NDArray[Any]) -> _Dense:

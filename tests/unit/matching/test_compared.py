@@ -29,7 +29,7 @@ TEXTS = [
 
 def vectors(texts: list[str]) -> np.ndarray:
     rows = np.array([np.random.default_rng(len(text) + sum(map(ord, text.lower()))).normal(size=8) for text in texts])
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def by_rows(compared: Compared, names: list[str]) -> dict[tuple[str, str], np.ndarray]:

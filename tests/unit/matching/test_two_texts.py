@@ -9,7 +9,6 @@ from twicetold.matching.pair_features import pair_features
 from twicetold.matching.terms import Terms
 from twicetold.matching.two_texts import LONG, two_texts
 
-OF_A_FILE = ("rank", "gap", "above", "mutual", "over")
 MATCHER = Matcher.generic(vectors=False)
 
 
@@ -24,22 +23,29 @@ MATCHER = Matcher.generic(vectors=False)
         ("a " * LONG + "tent 16gb", "a tent 16 gb " + "b " * LONG),
     ],
 )
-def test_features_of_two_texts_are_those_of_a_file_of_two(one: str, other: str) -> None:
+def test_features_are_those_of_a_file_of_two_but_for_rarity(one: str, other: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     terms = Terms.of([one, other])
-    expected, found = pair_features(terms, candidates(terms)), two_texts(one, other, matcher=MATCHER)
+    expected = pair_features(terms, candidates(terms))
+    found = two_texts(one, other, matcher=MATCHER)
     assert set(MATCHER.names) <= set(found)
+    by_rarity = ("letters", "words", "lexical", "shared", "unshared_weight", "unshared_rarest", "spelt")
     for name, column in found.items():
-        if not name.endswith(OF_A_FILE) and not name.endswith(("_smaller", "_larger")) and len(expected[name]):
+        if not name.startswith(by_rarity) and len(expected[name]):
             np.testing.assert_allclose(column, expected[name], atol=1e-6, err_msg=name)
     turned = two_texts(other, one, matcher=MATCHER)
     assert MATCHER.probability(turned) == pytest.approx(MATCHER.probability(found), abs=1e-6)
+    monkeypatch.setattr("twicetold.matching.two_texts.LONG", 0 if len(one + other) < LONG else 10 * LONG)
+    for name, column in two_texts(one, other, matcher=MATCHER).items():
+        np.testing.assert_allclose(column, found[name], atol=1e-5, err_msg=name)
 
 
-def test_what_only_a_file_has_moves_no_probability() -> None:
-    columns = two_texts("red garden hose 10 m", "garden hose, red, 20 m", matcher=MATCHER)
-    contributions = MATCHER.contributions(columns, 0)
-    told = [value for name, value in contributions.items() if name.startswith(("lexical_", "cosine_"))]
-    assert told == pytest.approx([0] * 8, abs=1e-6)
+def test_all_words_weigh_the_same_and_each_text_is_the_nearest_of_the_other() -> None:
+    columns = two_texts("red hose ten", "red hose six", matcher=MATCHER)
+    assert columns["shared_of_smaller"][0] == pytest.approx(2 / 3)
+    assert columns["words"][0] == pytest.approx(2 / 3)
+    assert (columns["lexical_rank_larger"][0], columns["lexical_mutual"][0]) == (0, 1)
+    gaps = [MATCHER.contributions(columns, 0)[name] for name in ("lexical_gap_smaller", "lexical_over")]
+    assert gaps == pytest.approx([0, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize("texts", [("", ""), ("", "a"), ("☺", "!"), ("+++", "+")])
