@@ -2,22 +2,26 @@
 
     python pipelines/measure_matcher.py MIRROR
 
-Prints a table: F1 of pairs in groups, with pair precision and recall, after 0, 20 and 50 answers.
+Prints two tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; then F1 of pairs
+in groups, with pair precision and recall, after 0, 20 and 50 answers.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
-from twicetold_lab.matching.learning import held_out, labelled
-from twicetold_lab.matching.measures import COPY, answered, best_threshold, blended, by_matcher, by_threshold
+from twicetold_lab.matching.learning import Labelled, held_out, labelled
+from twicetold_lab.matching.measures import COPY, answered, best_threshold, blended, by_matcher, by_threshold, meaning
 from twicetold_lab.matching.sources import same_files
 
 ANSWERS = (20, 50)
+LEVELS = (0.5, 0.8, 0.9)  # of probability
 SEEDS = range(10)
 
 
@@ -25,6 +29,7 @@ def main() -> None:
     """One line for each file."""
     files = [labelled(file, vectors=True) for file in same_files(Path(sys.argv[1]))]
     matchers = held_out(files)
+    calibration(files, matchers)
     print("| file | best threshold | cosine 0.9 | held out | precision | recall | 20 answers | 50 answers |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for one in files:
@@ -35,6 +40,17 @@ def main() -> None:
         cells = [best.f1, copies.f1, scores.f1, scores.precision, scores.recall]
         cells += [float(np.mean([run[count].f1 for run in runs])) for count in ANSWERS]
         print(f"| {one.file.name} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
+
+
+def calibration(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> None:
+    """One line for each file: precision of candidate pairs from each level on, by a matcher of other kinds."""
+    print("| file | texts | from 0.5 | from 0.8 | from 0.9 | pairs from 0.9 | mean probability of these |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for one in files:
+        levels = [meaning(one, matchers[one.file.kind], level) for level in LEVELS]
+        cells = [f"{len(one.compared.first):,}", *(f"{level.precision:.2f}" for level in levels)]
+        print("| " + " | ".join([one.file.name, *cells, f"{levels[-1].pairs:,}", f"{levels[-1].said:.2f}"]) + " |")
+    print()
 
 
 if __name__ == "__main__":

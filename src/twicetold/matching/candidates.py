@@ -70,8 +70,8 @@ def candidates(
     found = [_by_terms(both, nearest, split)]
     if vectors is not None:
         found.append(_by_vectors(vectors, nearest, split))
-    cells = np.unique(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b in found]))
-    left, right = np.divmod(cells, count)
+    cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b in found]))
+    left, right = np.divmod(cells[np.diff(cells, prepend=-1) > 0], count)
     return described(both, vectors, left, right)
 
 
@@ -96,7 +96,27 @@ def lexical_rows(terms: Terms) -> Csr:
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
     """(P,) dot product of two of the rows, dense or CSR, for each pair; some pairs at a time."""
     parts = [row_dots(rows, left[at : at + PAIRS], rows, right[at : at + PAIRS]) for at in range(0, len(left), PAIRS)]
-    return np.concatenate([*parts, np.empty(0, np.float32)])
+    return np.concatenate([*parts, np.empty(0)]).astype(np.float32)
+
+
+def descending_in(group: NDArray[np.int64], value: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Order by group, then by value, the largest first; ties as they come.
+
+    One sort of integers, several times faster than `np.lexsort`: the bits of a float are ordered as its absolute value.
+
+    Args:
+        group: numbers from 0 to 2³¹.
+        value: float32, none NaN.
+
+    Examples:
+        >>> import numpy as np
+        >>> from twicetold.matching.candidates import descending_in
+        >>> descending_in(np.array([1, 0, 1, 1]), np.array([-1, 5, 2, 2], np.float32)).tolist()
+        [1, 2, 3, 0]
+    """
+    bits = (value + np.float32(0)).view(np.int32).astype(np.int64)  # + 0: -0 is 0
+    ascending = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    return np.argsort((group << 32) - ascending, kind="stable")
 
 
 def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
@@ -135,7 +155,8 @@ def _largest(
     if len(filled):
         best[filled] = np.maximum.reduceat(value, indptr[filled])
     keep = np.flatnonzero((value > 0) & (value >= SHARE * np.repeat(best, np.diff(indptr))))
-    order = keep[np.lexsort((column[keep], -value[keep], row[keep]))]
+    keep = keep[np.argsort(column[keep], kind="stable")] if len(keep) else keep
+    order = keep[descending_in(row[keep], value[keep])]
     place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
     return order[place < nearest]
 
@@ -146,7 +167,7 @@ def _heaviest(both: Csr) -> Csr:
     row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
     square = both.data**2
     common = texts > COMMON
-    order = np.lexsort((both.indices, -square, common, row))
+    order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
     before = np.cumsum(square[order]) - square[order]
     first = before[np.minimum(both.indptr[:-1], max(len(before) - 1, 0))] if len(before) else before
     within = before - first[row[order]]
@@ -162,9 +183,11 @@ def _by_vectors(
     vectors: NDArray[np.float32], nearest: int, split: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Texts that ask, and those they find."""
-    rows, found = [], []
+    rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start
+        if not size:
+            continue
         index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
         near = index.search(vectors[asks], k=min(nearest + (split is None), size)).index
         row, column = np.repeat(np.arange(asks.start, asks.stop), near.shape[1]), near.ravel()

@@ -88,7 +88,7 @@ def compare(
     place = {key: number for number, key in enumerate(sorted(set(keys)))}
     text = np.fromiter(map(place.__getitem__, keys), np.int64, len(keys))
     _, first = np.unique(text, return_index=True)
-    terms = Terms.of([folded[0][row] for row in first])
+    terms = Terms.of_folded([folded[0][row] for row in first])
     boundary = None if split is None else int(np.count_nonzero(first < split))
     pairs = candidates(terms, None if vectors is None else vectors[first], nearest=nearest, split=boundary)
     columns = pair_features(terms, pairs)

@@ -33,6 +33,7 @@ Sense: TypeAlias = Literal["copies", "same", "topic"]
 SENSES: tuple[Sense, ...] = get_args(Sense)
 GENERIC = "generic.json"
 DIGITS = 4  # of a stored number
+DECIMALS = 6  # of it at most, as the regression stops at changes of this size
 ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
 ANCHOR = 30.0  # answers that all of them weigh
 UNSURE = 0.05  # probability of which a pair is sure
@@ -178,4 +179,6 @@ def _stored() -> dict[str, Any]:
 
 
 def _rounded(numbers: Floats) -> Any:
-    return np.vectorize(lambda number: float(f"{number:.{DIGITS}g}"), otypes=[float])(numbers).tolist()
+    return np.vectorize(lambda number: float(f"{round(number, DECIMALS):.{DIGITS}g}") + 0.0, otypes=[float])(
+        numbers
+    ).tolist()

@@ -9,7 +9,7 @@ Shape letters: P pairs, N texts, F features.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.candidates import Pairs
+from twicetold.matching.candidates import Pairs, descending_in
 from twicetold.matching.terms import PREFIX, Csr, Terms
 
 Column = NDArray[np.float32]
@@ -30,7 +30,7 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
         ([1.0], [True])
     """
     blocks = [
-        _of_block(terms, pairs.left[start : start + BLOCK], pairs.right[start : start + BLOCK])
+        features_of_texts(terms, pairs.left[start : start + BLOCK], pairs.right[start : start + BLOCK])
         for start in range(0, max(len(pairs), 1), BLOCK)
     ]
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
@@ -40,7 +40,7 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
     return columns
 
 
-def _of_block(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
+def features_of_texts(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     """The features of two texts alone."""
     parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
     return {name: column for part in parts for name, column in part.items()}
@@ -81,10 +81,8 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     idf = terms.idf / np.float32(top)
     both = shared @ terms.idf / top
     mine, theirs = only_one @ terms.idf / top, only_other @ terms.idf / top
-    spelt = (only_one @ terms.spelt).multiply(only_other).tocsr()
-    spelt_other = (only_other @ terms.spelt).multiply(only_one).tocsr()
-    for rows in (spelt, spelt_other):
-        rows.data[:] = np.minimum(rows.data, 1)
+    spelt = (only_one @ terms.spelt).sign().multiply(only_other).tocsr()
+    spelt_other = (only_other @ terms.spelt).sign().multiply(only_one).tocsr()
     near = (spelt @ terms.idf + spelt_other @ terms.idf) / (2 * top)
     order = terms.order[left].multiply(terms.order[right])
     least = np.minimum(_sum(terms.order[left]), _sum(terms.order[right]))
@@ -154,7 +152,7 @@ def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
     """
     count = len(pairs)
     text, value = np.concatenate([pairs.left, pairs.right]), np.concatenate([similarity, similarity])
-    order = np.lexsort((-value, text))
+    order = descending_in(text, value)
     ranked, ranked_text = value[order], text[order]
     first = np.searchsorted(ranked_text, np.arange(pairs.count + 1))
     number = np.diff(first)

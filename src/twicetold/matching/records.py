@@ -42,8 +42,8 @@ def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32]
     """(P,) whether values are equal, near, missing, and their similarity."""
     plain = [NOT_ALPHANUMERIC.sub("", value) for value in values]
     codes = np.unique(np.array(plain, object).astype(str), return_inverse=True)[1]
-    number = np.array([_number(value) for value in values])
-    empty = np.array([not value for value in plain])
+    number = np.array([_number(value) for value in values], np.float64)
+    empty = np.array([not value for value in plain], bool)
     left, right = pairs.left, pairs.right
     missing = empty[left] | empty[right]
     larger = np.maximum(np.abs(number[left]), np.abs(number[right]))

@@ -15,7 +15,7 @@ Shape letters: N texts, W words, T terms of a kind.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -89,32 +89,37 @@ class Terms:
             array([[1.],
                    [1.]], dtype=float32)
         """
-        folded = normal_form(texts)
-        words = [WORD.findall(text) for text in folded]
+        return cls.of_folded(normal_form(texts))
+
+    @classmethod
+    def of_folded(cls, folded: Sequence[str]) -> "Terms":
+        """Terms of texts that are in their normal form."""
+        words = list(map(WORD.findall, folded))
         squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
         present, vocabulary = incidence(words)
-        idf = (np.log((1 + len(texts)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
+        idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
         )
         weighted = present.multiply(idf).tocsr().astype(np.float32)
-        parts = [PART.findall(text) if DIGIT.search(text) else [] for text in folded]
-        measures = [_measures(some) for some in parts]
-        codes, spellings = incidence(map(_codes, folded))
+        numeric = [row for row, text in enumerate(folded) if DIGIT.search(text)]
+        parts = [PART.findall(folded[row]) for row in numeric]
+        measures = list(map(measures_of, parts))
+        codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
         return cls(
             letters=letter_rows(folded),
-            words=_unit(weighted),
+            words=unit(weighted),
             present=present,
             idf=idf,
             vocabulary=vocabulary,
             spelt=_spelt(vocabulary),
-            order=incidence([f"{a} {b}" for a, b in pairwise(some)] for some in words)[0],
-            numbers=incidence([_plain(part) for part in some if part[0].isdecimal()] for some in parts)[0],
-            units=incidence([unit for unit, _ in some] for some in measures)[0],
-            measures=incidence([f"{unit} {value}" for unit, value in some] for some in measures)[0],
+            order=_neighbours(words, vocabulary),
+            numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
+            units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
+            measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
             symbols=incidence(map(symbols, folded))[0],
-            prefix=_prefixes(squeezed),
+            prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
 
@@ -127,12 +132,37 @@ def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
     vocabulary = sorted(set(flat))
     place = {term: number for number, term in enumerate(vocabulary)}
     column = np.fromiter(map(place.__getitem__, flat), np.int64, len(flat))
-    cells = np.sort(np.repeat(np.arange(len(rows)), lengths) * max(len(vocabulary), 1) + column)
+    return _ones(np.repeat(np.arange(len(rows)), lengths), column, (len(rows), len(vocabulary))), vocabulary
+
+
+def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
+    """CSR of float32 with 1 in these cells, of which some may be given twice."""
+    cells = np.sort(row * max(shape[1], 1) + column)
     cells = cells[np.diff(cells, prepend=-1) > 0]
-    row, column = np.divmod(cells, max(len(vocabulary), 1))
-    indptr = np.searchsorted(row, np.arange(len(rows) + 1))
-    shape = (len(rows), len(vocabulary))
-    return sparse.csr_array((np.ones(len(cells), np.float32), column.astype(np.int32), indptr), shape=shape), vocabulary
+    row, column = np.divmod(cells, max(shape[1], 1))
+    indptr = np.searchsorted(row, np.arange(shape[0] + 1))
+    return sparse.csr_array((np.ones(len(cells), np.float32), column.astype(np.int32), indptr), shape=shape)
+
+
+def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
+    """As `incidence`, of terms of some of the rows; the others have none."""
+    some, vocabulary = incidence(terms)
+    entries = np.zeros(count + 1, np.int64)
+    entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
+    shape = (count, some.shape[1])
+    return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
+
+
+def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Csr:
+    """(N, T) 1 where a text has a pair of neighbouring words."""
+    place = {word: number for number, word in enumerate(vocabulary)}
+    row = np.repeat(np.arange(len(words)), np.fromiter(map(len, words), np.int64, len(words)))
+    word = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int64, len(row))
+    within = row[1:] == row[:-1]
+    pairs = (word[:-1] * len(vocabulary) + word[1:])[within]
+    order = np.argsort(pairs, kind="stable")
+    number = np.cumsum(np.diff(pairs[order], prepend=pairs[order][:1]) > 0)
+    return _ones(row[1:][within][order], number, (len(words), int(number.max(initial=-1)) + 1))
 
 
 def letter_rows(folded: Sequence[str]) -> Csr:
@@ -142,7 +172,8 @@ def letter_rows(folded: Sequence[str]) -> Csr:
     return sparse.csr_array(LetterTfIdf(3).fit(folded).transform(folded).to_scipy())
 
 
-def _unit(rows: Csr) -> Csr:
+def unit(rows: Csr) -> Csr:
+    """The rows, scaled in place to unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
     rows.data *= np.repeat(scale, np.diff(rows.indptr)).astype(np.float32)
@@ -155,14 +186,22 @@ def _plain(number: str) -> str:
     return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
 
 
-def _codes(text: str) -> list[str]:
-    if not DIGIT.search(text):
-        return []
+def codes_of(text: str) -> list[str]:
+    """Codes of a text, without their signs."""
     found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
     return [code for code in found if len(code) in CODE_LENGTHS]
 
 
-def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
+def numbers_of(parts: Sequence[str]) -> list[str]:
+    """Numbers among the parts of a text, without zeros that say nothing."""
+    return [_plain(part) for part in parts if part[0].isdecimal()]
+
+
+def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{unit} {value}" for unit, value in measures]
+
+
+def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
     """Numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
@@ -175,58 +214,68 @@ def _measures(parts: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _prefixes(squeezed: Sequence[str]) -> NDArray[np.int32]:
+def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:
+    """(n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
     fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
 
 
-def _hashes(letters: NDArray[np.uint32], size: int) -> NDArray[np.uint64]:
-    """Hash of each window of `size` letters."""
-    windows = max(len(letters) - size + 1, 0)
-    found = np.zeros(windows, np.uint64)
-    for step in range(size):
-        found = (found + letters[step : step + windows]) * MULTIPLIER
-        found ^= found >> np.uint64(29)
-    return found
+def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Hashes of windows that are one letter longer."""
+    hashes = (hashes + letters) * MULTIPLIER
+    return hashes ^ (hashes >> np.uint64(29))
 
 
 def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
     """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
     lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
-    letters = np.frombuffer("".join(squeezed).encode("utf-32-le"), np.uint32)
-    text = np.repeat(np.arange(len(squeezed)), lengths)
+    letters = _points(squeezed)
+    text, ends = np.repeat(np.arange(len(squeezed)), lengths), np.repeat(np.cumsum(lengths), lengths)
     digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     sizes = np.fromiter(map(len, codes), np.int64, len(codes))
-    for size in np.unique(sizes).tolist():
-        wanted = np.flatnonzero(sizes == size)
-        joined = np.frombuffer("".join(codes[code] for code in wanted.tolist()).encode("utf-32-le"), np.uint32)
-        keys = _hashes(joined, size)[::size]
-        order = np.argsort(keys)
-        start = np.flatnonzero(digits[size:] > digits[: len(digits) - size]) if len(letters) >= size else rows[0]
-        start = start[text[start] == text[start + size - 1]]
-        values = _hashes(letters, size)[start]
-        place = np.minimum(np.searchsorted(keys[order], values), len(keys) - 1)
-        there = keys[order][place] == values
-        rows.append(text[start[there]])
-        columns.append(wanted[order[place[there]]])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    found = sparse.csr_array((np.ones(len(row), np.float32), (row, column)), shape=(len(squeezed), len(codes)))
-    found.sum_duplicates()
-    found.data[:] = 1
-    return found
+    longest = int(sizes.max(initial=0))
+    start = np.arange(len(letters))
+    start = start[digits[np.minimum(start + longest, ends)] > digits[:-1]]  # no code begins elsewhere
+    hashes = np.zeros(len(start), np.uint64)
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for size in range(1, longest + 1):
+        whole = start + size <= ends[start]
+        start, hashes = start[whole], hashes[whole]
+        hashes = _longer(hashes, letters[start + size - 1])
+        if len(wanted := np.flatnonzero(sizes == size)):
+            keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
+            order = np.argsort(keys)
+            place = np.minimum(np.searchsorted(keys[order], hashes), len(keys) - 1)
+            there = keys[order][place] == hashes
+            rows.append(text[start[there]])
+            columns.append(wanted[order[place[there]]])
+    return _ones(np.concatenate(rows), np.concatenate(columns), (len(squeezed), len(codes)))
+
+
+def _points(texts: Sequence[str]) -> NDArray[np.uint32]:
+    """Code points of all texts, one after another."""
+    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
+    hashes = np.zeros(len(codes), np.uint64)
+    for column in _points(codes).reshape(-1, size).T:
+        hashes = _longer(hashes, column)
+    return hashes
 
 
 def _spelt(vocabulary: Sequence[str]) -> Csr:
     """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
-    by_key, _ = incidence(
-        [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
-        if len(word) in SPELT and word.isalpha()
-        else []
-        for word in vocabulary
-    )
+    by_key, _ = incidence(map(spellings_of, vocabulary))
     near = (by_key @ by_key.T).tocsr()
     near.setdiag(0)
     near.eliminate_zeros()
     near.data[:] = 1
     return near
+
+
+def spellings_of(word: str) -> list[str]:
+    """A word, and what is left of it without each of its letters; nothing of words that are not compared."""
+    if len(word) not in SPELT or not word.isalpha():
+        return []
+    return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from twicetold.matching.compared import Compared, compare
 from twicetold.matching.matcher import SENSES, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
+from twicetold.neighbours.parallel import serial_products
 from twicetold.trained.fitted import static_vectors
 from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
 
@@ -36,7 +37,7 @@ class Labelled:
     Args:
         file: it.
         compared: its distinct texts.
-        same: (P,) whether the texts of each pair are in one true group.
+        same: (P,) whether the texts of each pair are in one true group, each in that of most of its rows.
     """
 
     file: LabelledFile
@@ -48,9 +49,22 @@ def labelled(file: LabelledFile, *, vectors: bool, records: bool = False) -> Lab
     """Compare the rows of a file."""
     also = tuple(file.also.values()) if records else ()
     compared = compare(file.texts, vectors=static_vectors(file.texts) if vectors else None, also=also)
-    _, group = np.unique(np.array(file.truth, object).astype(str), return_inverse=True)
-    left, right = compared.rows()
-    return Labelled(file, compared, group[left] == group[right])
+    group = group_of_texts(compared.text, file.truth)
+    return Labelled(file, compared, group[compared.pairs.left] == group[compared.pairs.right])
+
+
+def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.int64]:
+    """(N,) true group of each distinct text: that of most of its rows, of two as frequent the first by name.
+
+    Args:
+        text: (n,) distinct text of each row.
+        truth: n names of groups.
+    """
+    _, group = np.unique(np.array(truth, object).astype(str), return_inverse=True)
+    pairs, rows = np.unique(np.stack([text, group]), axis=1, return_counts=True)
+    order = np.lexsort((pairs[1], -rows, pairs[0]))
+    _, first = np.unique(pairs[0][order], return_index=True)
+    return np.asarray(pairs[1][order][first], np.int64)
 
 
 def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | None = None) -> Matcher:
@@ -123,6 +137,11 @@ def generic_numbers(mirror: Path) -> dict[str, Any]:
     Args:
         mirror: folder of the public data.
     """
+    with serial_products():  # sums of several threads differ in their last bits
+        return _numbers(mirror)
+
+
+def _numbers(mirror: Path) -> dict[str, Any]:
     numbers = {}
     of_sense = {"same": same_files, "topic": topic_files, "copies": copy_files}
     for sense in SENSES:

@@ -46,6 +46,27 @@ def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) ->
     return group_scores(one.file.truth, one.compared.groups(probability))
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What the probabilities of a matcher from a level on meant: the mean of them, and the share that matches.
+
+    NaN where there are none.
+    """
+
+    pairs: int
+    said: float
+    precision: float
+
+
+def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
+    """Of the candidate pairs whose probability is at least `level`."""
+    probability = matcher.probability(one.compared.columns)
+    kept = probability >= level
+    if not kept.any():
+        return Meaning(0, float("nan"), float("nan"))
+    return Meaning(int(kept.sum()), float(probability[kept].mean()), float(one.same[kept].mean()))
+
+
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
     """Of components of the pairs from a similarity on."""
     pairs, kept = one.compared.pairs, similarity >= threshold

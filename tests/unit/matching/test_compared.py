@@ -29,7 +29,7 @@ TEXTS = [
 
 def vectors(texts: list[str]) -> np.ndarray:
     rows = np.array([np.random.default_rng(len(text) + sum(map(ord, text.lower()))).normal(size=8) for text in texts])
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def by_rows(compared: Compared, names: list[str]) -> dict[tuple[str, str], np.ndarray]:
@@ -156,3 +156,22 @@ def test_a_small_file_is_grouped_by_the_generic_matcher() -> None:
     found = compared.groups(Matcher.generic(vectors=False).probability(compared.columns))
     assert found[0] == found[1] != found[2]
     assert found[2] == found[3]
+
+
+@pytest.mark.parametrize("texts", [[], ["one"], ["a b c"] * 9, ["☺☺", "€€ %", "++", "", "🎉"]])
+@pytest.mark.parametrize("split", [None, 0])
+def test_tables_without_pairs_have_a_group_for_each_distinct_text(texts: list[str], split: int | None) -> None:
+    for with_vectors in (
+        None,
+        np.eye(16, dtype=np.float32)[: len(set(texts))][[sorted(set(texts)).index(t) for t in texts]],
+    ):
+        compared = compare(texts, vectors=with_vectors, also=[texts], split=split)
+        groups = compared.groups(Matcher.generic(vectors=with_vectors is not None).probability(compared.columns))
+        assert len(set(groups.tolist())) == len(set(texts))
+        assert len(compared.pairs) == 0
+
+
+def test_candidates_of_codes_that_share_a_letter_grow_with_the_texts_and_not_with_their_square() -> None:
+    compared = compare([f"A-{number:06d}" for number in range(3_000)])
+    assert len(compared.pairs) <= 10 * 3_000
+    assert len(set(compared.groups(Matcher.generic(vectors=False).probability(compared.columns)).tolist())) == 3_000

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from twicetold_lab.matching import made
-from twicetold_lab.matching.learning import Labelled, held_out, labelled, learn
-from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, group_scores
+from twicetold_lab.matching.learning import Labelled, group_of_texts, held_out, labelled, learn
+from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, group_scores, meaning
 from twicetold_lab.matching.sources import LabelledFile, copied
 
 
@@ -70,3 +70,19 @@ def test_a_matcher_groups_better_than_the_best_threshold_and_answers_help(files:
 def test_nothing_is_learnt_from_no_file() -> None:
     with pytest.raises(ValueError, match="no files"):
         learn([])
+
+
+def test_copies_that_differ_in_their_group_have_that_of_most_of_them_in_any_order() -> None:
+    text, truth = np.array([0, 0, 0, 1, 1, 2]), np.array(["c", "b", "b", "d", "a", "c"])
+    for order in (np.arange(6), np.arange(6)[::-1]):
+        groups = group_of_texts(text[order], truth[order].tolist())
+        assert groups.tolist() == [1, 0, 2]
+
+
+def test_the_meaning_of_a_level_is_the_share_of_its_pairs_that_match(files: list[Labelled]) -> None:
+    matcher = learn(files)
+    low, high = (meaning(files[0], matcher, level) for level in (0.0, 0.7))
+    assert low.pairs == len(files[0].same) > high.pairs
+    assert low.precision == pytest.approx(files[0].same.mean())
+    assert high.said >= 0.7
+    assert np.isnan(meaning(files[0], matcher, 1.1).precision)
