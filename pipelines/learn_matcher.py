@@ -1,12 +1,18 @@
-"""Learns the generic matcher of the package on a mirror of the public data, and writes its numbers as JSON.
+"""Learn the generic matcher of the package on a mirror of the public data, and write its numbers as JSON.
 
-python pipelines/learn_matcher.py MIRROR src/twicetold/matching/generic.json
+Usage: python pipelines/learn_matcher.py <mirror> <file>
+
+Examples:
+    python pipelines/learn_matcher.py ../data src/twicetold/matching/generic.json
+    python pipelines/learn_matcher.py ../data build/generic.json
+
+Each file of the mirror is read, each set of numbers is learnt, and each stands on one line.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 from twicetold_lab.matching.learning import generic_numbers
@@ -14,9 +20,12 @@ from twicetold_lab.matching.learning import generic_numbers
 
 def main() -> None:
     """Read the files, learn each set of numbers, write them in one line each."""
-    mirror, out = map(Path, sys.argv[1:])
-    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in generic_numbers(mirror).items()]
-    out.write_text("{\n" + ",\n".join(sets) + "\n}\n", encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mirror", type=Path)
+    parser.add_argument("file", type=Path)
+    asked = parser.parse_args()
+    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in generic_numbers(asked.mirror).items()]
+    asked.file.write_text("{\n" + ",\n".join(sets) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
-"""Measures the generic matcher on files whose kind was held out, beside thresholds on one similarity.
+"""Measure the generic matcher on files whose kind was held out, beside thresholds on one similarity.
 
-    python pipelines/measure_matcher.py MIRROR
+Usage: python pipelines/measure_matcher.py <mirror>
 
-Prints two tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; then F1 of pairs
-in groups, with pair precision and recall, after 0, 20 and 50 answers.
+Examples:
+    python pipelines/measure_matcher.py ../data
+    python pipelines/measure_matcher.py /data/mirror
+
+It prints two tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; then F1 of
+pairs in groups, with pair precision and recall, after 0, 20 and 50 answers.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
-import sys
+import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +31,10 @@ SEEDS = range(10)
 
 def main() -> None:
     """One line for each file."""
-    files = [labelled(file, vectors=True) for file in same_files(Path(sys.argv[1]))]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mirror", type=Path)
+    asked = parser.parse_args()
+    files = [labelled(file, vectors=True) for file in same_files(asked.mirror)]
     matchers = held_out(files)
     calibration(files, matchers)
     print("| file | best threshold | cosine 0.9 | held out | precision | recall | 20 answers | 50 answers |")

@@ -1,4 +1,4 @@
-"""Which pairs a person is asked about: those that the matcher is least sure of, spread over the file.
+"""Questions for a person: the pairs that the matcher is least sure of, spread over the file.
 
 Pairs are ranked by how near their log odds are to those of the cut, so that the first question is a hard one. A text is
 asked about once in a round, and of the least certain pairs some are drawn, so that not all questions of a round are of
