@@ -1,8 +1,10 @@
 """Measures a matcher of features of a pair on published splits of entity matching, and what each group of them adds.
 
     python pipelines/measure_published.py MIRROR
+    python pipelines/measure_published.py MIRROR runs/mqp-minilm-0 [MODEL ...]
 
-Prints a table of F1 on test, each pair alone and within its tables, and one of F1 without each group of features.
+The score of each further model is a feature as well. Prints a table of F1 on test, each pair alone and within its
+tables, and what F1 is without each group of features.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -11,6 +13,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import twicetold
 from twicetold.printable import print
 from twicetold_lab.data.sources import er_magellan, mqp
 from twicetold_lab.matching.published import (
@@ -32,6 +35,7 @@ SETS = {
 def main() -> None:
     """Two tables."""
     mirror = Path(sys.argv[1])
+    models = {Path(folder).name: twicetold.load(folder).similarity for folder in sys.argv[2:]}
     alone: dict[str, PublishedPairs] = {}
     corpora = {
         name: er_magellan.read(mirror / "er_magellan", name=name, folder=folder, columns=columns)
@@ -43,7 +47,7 @@ def main() -> None:
     print("|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     for name, corpus in corpora.items():
         for scope in ("pair", "table"):
-            reading, pairs = seconds(partial(published_pairs, corpus, scope=scope))
+            reading, pairs = seconds(partial(published_pairs, corpus, scope=scope, models=models))
             training, model = seconds(partial(PairClassifier.learnt, pairs))
             scoring, whole = seconds(partial(measure, pairs, model))
             parts = [f"{measure(pairs, part).f1:.3f}" for part in (model.logistic, model.trees)]

@@ -16,12 +16,13 @@ Shape letters: P pairs, N records, F features, K nearest records.
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.decision import Aim, best_threshold
 from twicetold.evaluation.intervals import Interval
@@ -40,6 +41,9 @@ from twicetold_lab.evaluation.pair_intervals import accuracy_interval, confusion
 from twicetold_lab.matching.trees import Trees
 
 Scope = Literal["pair", "table"]
+PairScorer: TypeAlias = Callable[[Sequence[str], Sequence[str]], ArrayLike]
+"""Scores of pairs of texts, left and right."""
+Result = TypeVar("Result")
 RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)  # precision of coefficients around 0
 SPREAD = 0.3  # of answers, as of the generic matcher
 NEAREST = 10  # K
@@ -52,6 +56,7 @@ GROUPS = {
     "words shared and not": r"(shared|spelt|order)_|squeezed|prefix",
     "similarity by letters and words": r":(letters|words|lexical)$",
     "vectors": r"cosine",
+    "scores of other models": r"^model:",
     "standing in the tables": r"_(rank|gap|above)_",
     "single fields": rf"^(?!{WHOLE}:)",
     "the whole text": rf"^{WHOLE}:",
@@ -130,12 +135,15 @@ class PairClassifier:
         return (self.logistic.probability(columns) + self.trees.probability(columns)) / 2
 
 
-def published_pairs(corpus: Corpus, *, scope: Scope = "pair") -> PublishedPairs:
+def published_pairs(
+    corpus: Corpus, *, scope: Scope = "pair", models: Mapping[str, PairScorer] | None = None
+) -> PublishedPairs:
     """The labelled pairs of a corpus, with features of the whole text and of each field.
 
     Args:
         corpus: of labelled pairs.
         scope: whether features are about the two records alone, or about their place in the tables as well.
+        models: further models by name, such as `twicetold.load(folder).similarity`; the score of each is a feature.
 
     Raises:
         ValueError: if the scope is unknown.
@@ -154,6 +162,8 @@ def published_pairs(corpus: Corpus, *, scope: Scope = "pair") -> PublishedPairs:
     if corpus.fields:
         pairs = Pairs(len(corpus), left, right, np.zeros(len(left), np.float32), None)
         columns |= record_features([folded[name] for name in corpus.fields], pairs)
+    ends = [corpus.texts.take(pa.array(end)).to_pylist() for end in (left, right)]
+    columns |= {f"model:{name}": np.asarray(score(*ends), np.float32) for name, score in (models or {}).items()}
     known = np.isin(left, corpus.members["train"]) & np.isin(right, corpus.members["train"])
     side = np.repeat(np.arange(len(SPLITS)), [len(part) for part in parts])
     return PublishedPairs(columns, np.concatenate([part.label for part in parts]) > 0, side, known, left)
@@ -257,7 +267,7 @@ def without_groups(pairs: PublishedPairs) -> dict[str, float]:
     return found | {"codes alone": measure(codes, PairClassifier.learnt(codes)).f1}
 
 
-def seconds(work: Any) -> tuple[float, Any]:
+def seconds(work: Callable[[], Result]) -> tuple[float, Result]:
     """CPU seconds of a call, and what it returns."""
     start = time.process_time()
     result = work()

@@ -106,6 +106,17 @@ def test_a_group_of_features_can_be_left_out(pairs):
     assert {name.removeprefix("without ") for name in found} <= {*GROUPS, "codes alone"}
 
 
+def test_the_score_of_another_model_is_a_feature(corpus, pairs):
+    def by_length(left, right):
+        return [len(one) - len(other) for one, other in zip(left, right, strict=True)]
+
+    more = published_pairs(corpus, models={"length": by_length})
+    assert more.columns.keys() - pairs.columns.keys() == {"model:length"}
+    texts = corpus.texts.to_pylist()
+    first = corpus.pairs["train"]
+    assert more.columns["model:length"][0] == len(texts[first.left[0]]) - len(texts[first.right[0]])
+
+
 def test_the_regression_is_stored_as_numbers(pairs):
     columns, same = pairs.of("train")
     matcher = regression(columns, same, ridge=10.0)
