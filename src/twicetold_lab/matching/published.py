@@ -17,11 +17,12 @@ Shape letters: P pairs, N records, F features, K nearest records.
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.decision import Aim, best_threshold
@@ -90,7 +91,7 @@ class PublishedPairs:
     def without(self, pattern: str) -> "PublishedPairs":
         """The pairs without features whose name has a pattern."""
         kept = {name: column for name, column in self.columns.items() if not re.search(pattern, name)}
-        return PublishedPairs(kept, self.same, self.side, self.known, self.left)
+        return replace(self, columns=kept)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Measured:
     Args:
         f1: of the pairs.
         f1_interval: by the bootstrap over texts on the left.
-        f1_known: of pairs whose texts are both in train.
+        f1_known: of pairs whose texts are both in train; None if there are none.
         f1_new: of the other pairs.
         accuracy: of the pairs.
         accuracy_interval: its interval.
@@ -108,7 +109,7 @@ class Measured:
 
     f1: float
     f1_interval: Interval
-    f1_known: float
+    f1_known: float | None
     f1_new: float
     accuracy: float
     accuracy_interval: Interval
@@ -249,7 +250,7 @@ def measure(pairs: PublishedPairs, classifier: PairClassifier | Matcher | Trees)
     return Measured(
         f1=Confusion.of(said, same).f1,
         f1_interval=confusion_intervals(said, same, pairs.left[test])["f1"],
-        f1_known=Confusion.of(said[known], same[known]).f1,
+        f1_known=Confusion.of(said[known], same[known]).f1 if known.any() else None,
         f1_new=Confusion.of(said[~known], same[~known]).f1,
         accuracy=right / len(same),
         accuracy_interval=accuracy_interval(right, len(same)),
@@ -265,6 +266,19 @@ def without_groups(pairs: PublishedPairs) -> dict[str, float]:
     }
     codes = pairs.without(rf"^(?!.*({next(iter(GROUPS.values()))}))")
     return found | {"codes alone": measure(codes, PairClassifier.learnt(codes)).f1}
+
+
+def codes_rule(corpus: Corpus, fields: Sequence[str]) -> float:
+    """F1 on test of a rule that is not learnt: a code of one record occurs in the other, and no two codes contradict.
+
+    Args:
+        corpus: of labelled pairs.
+        fields: that are read, as one text.
+    """
+    texts = pc.binary_join_element_wise(*(corpus.fields[name] for name in fields), " ")
+    columns, same = published_pairs(replace(corpus, texts=texts, fields={})).of("test")
+    said = (columns[f"{WHOLE}:codes_any"] > 0) & (columns[f"{WHOLE}:codes_contradict"] == 0)
+    return Confusion.of(said, same).f1
 
 
 def seconds(work: Callable[[], Result]) -> tuple[float, Result]:

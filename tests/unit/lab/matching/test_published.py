@@ -14,6 +14,7 @@ from twicetold_lab.data.sources import numbered, pair_corpus
 from twicetold_lab.matching.published import (
     GROUPS,
     PairClassifier,
+    codes_rule,
     measure,
     published_pairs,
     regression,
@@ -104,6 +105,11 @@ def test_a_group_of_features_can_be_left_out(pairs):
     found = without_groups(pairs)
     assert found["codes alone"] > 0.9
     assert {name.removeprefix("without ") for name in found} <= {*GROUPS, "codes alone"}
+
+
+def test_a_code_in_common_says_the_same_without_learning(corpus):
+    assert codes_rule(corpus, ["title"]) == 1
+    assert codes_rule(corpus, ["brand"]) == 0
 
 
 def test_the_score_of_another_model_is_a_feature(corpus, pairs):
