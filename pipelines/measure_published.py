@@ -1,6 +1,10 @@
 """Measures a matcher of features of a pair on published splits of entity matching, and what each group of them adds.
 
-    python pipelines/measure_published.py MIRROR [MODEL ...]
+Usage: python pipelines/measure_published.py MIRROR [MODEL ...]
+
+Examples:
+    python pipelines/measure_published.py /data/mirror
+    python pipelines/measure_published.py /data/mirror outputs/minilm/model
 
 The score of each further model, a folder, is a feature as well. Prints a table of F1 on test, each pair alone and
 within its tables, and what F1 is without each group of features.
