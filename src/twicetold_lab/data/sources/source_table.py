@@ -9,6 +9,7 @@ Shape letters: R rows of a file.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Literal, Self
@@ -154,28 +155,33 @@ def left_out(card: Mapping[str, Any]) -> str:
     return f"{card['rows']:,} rows, left out: {text or 'none'}"
 
 
-def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t") -> SourceTable:
-    """Read a delimited file with a header, whose fields may be in double quotes (and then hold line ends).
+def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t", header: bool = True) -> SourceTable:
+    """Read a delimited file, whose fields may be in double quotes (and then hold line ends).
 
     Fields are trimmed, and nothing counts as a missing value: "n/a" and "NA" are texts.
 
     Args:
         path: the file.
-        columns: its header.
+        columns: its header, or names of its fields.
         delimiter: between fields.
+        header: whether the first row names the columns.
 
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if it is empty or its header is another one.
     """
     with _opened(path) as stream:
-        reader = Delimited(stream, delimiter)
+        named = stream if header else BytesIO(f"{delimiter.join(columns)}\n".encode() + stream.read())
+        reader = Delimited(named, delimiter)
         if reader.columns != list(columns):
             raise ValueError(
                 f"expected the {SEPARATORS.get(delimiter, delimiter)}-separated header {list(columns)}, "
                 f"got {reader.columns}"
             )
-        return SourceTable.of(path, reader.blocks(), columns)
+        rows = SourceTable.of(path, reader.blocks(), columns)
+    if header:
+        return rows
+    return replace(rows, lines=rows.lines - 1, bad=tuple(row._replace(place=row.place - 1) for row in rows.bad))
 
 
 def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0, header: bool = False) -> SourceTable:
