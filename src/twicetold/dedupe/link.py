@@ -241,7 +241,7 @@ def _tidy(side: str, texts: TextsLike) -> list[str]:
 
 
 def _rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-    """Of each pair of texts all pairs of rows: which pair of texts it is, the row on the left and on the right.
+    """All pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
 
     Args:
         text: of each of the n + m rows.

@@ -162,7 +162,7 @@ def _largest(
 
 
 def _heaviest(both: Csr) -> Csr:
-    """Of each row the heaviest entries that are not common, up to `ASKED` of its squared length."""
+    """The heaviest entries of each row that are not common, up to `ASKED` of its squared length."""
     texts = np.bincount(both.indices, minlength=both.shape[1])[both.indices]
     row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
     square = both.data**2

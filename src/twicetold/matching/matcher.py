@@ -123,7 +123,7 @@ class Matcher:
         return some[sure], expected[sure]
 
     def contributions(self, columns: Mapping[str, Column], pair: int) -> dict[str, float]:
-        """What each feature of a pair adds to the log odds, the largest first; they and the intercept make the sum."""
+        """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
         row = self._rows({name: columns[name][pair : pair + 1] for name in self.names})[0] * self.coefficients
         order = np.argsort(-np.abs(row[1:]), kind="stable")
         return {self.names[place]: float(row[1 + place]) for place in order}

@@ -145,7 +145,7 @@ def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
-    """How a pair stands among all candidates of its two texts.
+    """Standing of a pair among all candidates of its two texts.
 
     Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
     mean of all others; over that to the second nearest of a text in the middle of the file.

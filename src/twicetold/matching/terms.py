@@ -145,7 +145,7 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
-    """As `incidence`, of terms of some of the rows; the others have none."""
+    """Incidence, as `incidence` gives it, of terms of some of the rows; the others have none."""
     some, vocabulary = incidence(terms)
     entries = np.zeros(count + 1, np.int64)
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)

@@ -89,7 +89,7 @@ def _nearest(name: str, mean: float) -> float:
 
 
 def _terms(folded: Sequence[str]) -> Terms:
-    """As `Terms.of_folded`, dense."""
+    """Terms as `Terms.of_folded` gives them, dense."""
     words = list(map(reading.WORD.findall, folded))
     squeezed = ["".join(some) for some in words]
     parts = [reading.PART.findall(text) for text in folded]

@@ -1,4 +1,4 @@
-"""How well a matcher groups files, beside the best threshold on one similarity, and what answers change.
+"""Measures of a matcher's groups of files, beside the best threshold on one similarity, and what answers change.
 
 Shape letters: n rows, P pairs, A answers.
 """
@@ -31,7 +31,7 @@ class GroupScores:
 
 
 def group_scores(truth: ArrayLike, groups: ArrayLike) -> GroupScores:
-    """Of groups of n rows, by their true groups; 1 where there is no pair."""
+    """Scores of groups of n rows, by their true groups; 1 where there is no pair."""
     true, found = np.asarray(truth).tolist(), np.asarray(groups).tolist()
     both, wanted, had = (_pairs(part) for part in (list(zip(true, found, strict=True)), true, found))
     precision, recall = (both / had if had else 1.0), (both / wanted if wanted else 1.0)
@@ -39,7 +39,7 @@ def group_scores(truth: ArrayLike, groups: ArrayLike) -> GroupScores:
 
 
 def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
-    """Of average linkage on the matcher's probabilities; pairs that were answered are known."""
+    """Scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
     probability = matcher.probability(one.compared.columns)
     known = np.asarray(answered, np.int64)
     probability[known] = one.same[known]
@@ -48,7 +48,7 @@ def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) ->
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the probabilities of a matcher from a level on meant: the mean of them, and the share that matches.
+    """Meaning of a matcher's probabilities of at least a level: the mean of them, and the share that matches.
 
     NaN where there are none.
     """
@@ -59,7 +59,7 @@ class Meaning:
 
 
 def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
-    """Of the candidate pairs whose probability is at least `level`."""
+    """Meaning over the candidate pairs whose probability is at least `level`."""
     probability = matcher.probability(one.compared.columns)
     kept = probability >= level
     if not kept.any():
@@ -68,7 +68,7 @@ def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
 
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
-    """Of components of the pairs from a similarity on."""
+    """Scores of components of the pairs that reach a similarity."""
     pairs, kept = one.compared.pairs, similarity >= threshold
     groups = components(len(one.compared.first), pairs.left[kept], pairs.right[kept])
     return group_scores(one.file.truth, groups[one.compared.text])
