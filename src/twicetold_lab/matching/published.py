@@ -192,7 +192,7 @@ def _of_view(
 
 
 def _standing(rows: Any, pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
-    """Standing of a pair among the K nearest records of the other table: rank, gap to the best other, above the mean."""
+    """Standing of a pair among the K nearest records of the other table: rank, gap to the best, above the mean."""
     ends = (pairs.left, pairs.right)
     tables = [np.unique(end) for end in ends]
     found: dict[str, Column] = {}
