@@ -164,6 +164,22 @@ def numbered(*columns: pa.StringArray) -> tuple[pa.StringArray, NDArray[np.int64
     return encoded.dictionary, np.asarray(encoded.indices).astype(np.int64).reshape(len(columns), -1)
 
 
+def official_card(accounts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Card of a split that came in files: rows of all of them, and what is malformed in each.
+
+    Args:
+        accounts: what `SourceTable.account` says of each file, by name.
+    """
+    bad = {file: account for file, account in accounts.items() if account["malformed"]}
+    lines = {file: account["malformed_lines"] for file, account in bad.items()}
+    return {
+        "split": "official",
+        "rows": sum(account["rows"] for account in accounts.values()),
+        "malformed": {file: account["malformed"] for file, account in bad.items()},
+        **({"malformed_lines": lines} if lines else {}),
+    }
+
+
 def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows with the first occurrence of each unordered pair, so that a pair that is labelled twice is on one side."""
     return np.sort(np.unique(pair_keys(left, right), return_index=True)[1])

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from twicetold.tables.blocks import one_piece
 from twicetold_lab.data.corpus import SPLITS, Corpus
-from twicetold_lab.data.sources import numbered, pair_corpus
+from twicetold_lab.data.sources import numbered, official_card, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
 
 FILES = ("train.txt", "valid.txt", "test.txt")  # in the order of SPLITS
@@ -66,19 +66,10 @@ def read(
         positive=1,
         seed=seed,
         limit=limit,
-        card={
-            "split": "official",
-            "rows": sum(account["rows"] for account in counts.values()),
-            "malformed": {file: account["malformed"] for file, account in counts.items() if account["malformed"]},
-            **({"malformed_lines": lines} if (lines := _lines(counts)) else {}),
-        },
+        card=official_card(counts),
     )
     kept = pc.cast(corpus.ids, pa.int64())  # ids are the numbers of the records
     return replace(corpus, fields={column: pc.take(of_column, kept) for column, of_column in values.items()})
-
-
-def _lines(counts: dict[str, dict[str, object]]) -> dict[str, object]:
-    return {file: account["malformed_lines"] for file, account in counts.items() if account["malformed"]}
 
 
 def _sound(rows: SourceTable, columns: Sequence[str]) -> SourceTable:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from twicetold.tables.blocks import one_piece
 from twicetold_lab.data.corpus import SPLITS, Corpus
-from twicetold_lab.data.sources import numbered, pair_corpus
+from twicetold_lab.data.sources import numbered, official_card, pair_corpus
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
 
 FILES = {"train": "sts-train.csv", "val": "sts-dev.csv", "test": "sts-test.csv"}
@@ -55,7 +55,6 @@ def read(
         raise ValueError(f"positive_grade is a grade above 0 and at most {HIGHEST}, got {positive_grade}")
     tables, files = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
     counts = {file: rows.account(max_bad_rows=max_bad_rows) for file, rows in files.items()}
-    lines = {file: account["malformed_lines"] for file, account in counts.items() if account["malformed"]}
     sizes = [len(tables[split]) for split in SPLITS]
     table = pa.concat_tables([tables[split] for split in SPLITS])
     texts, (left, right) = numbered(one_piece(table["left"]), one_piece(table["right"]))
@@ -70,13 +69,7 @@ def read(
         positive=positive_grade,
         seed=seed,
         limit=limit,
-        card={
-            "split": "official",
-            "rows": sum(account["rows"] for account in counts.values()),
-            "malformed": {file: account["malformed"] for file, account in counts.items() if account["malformed"]},
-            **({"malformed_lines": lines} if lines else {}),
-            "positive_grade": positive_grade,
-        },
+        card={**official_card(counts), "positive_grade": positive_grade},
     )
 
 
