@@ -25,7 +25,6 @@ from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite
 from twicetold.dedupe.limits import Limits
 from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size, column_of, numbers_of, size_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
@@ -212,18 +211,12 @@ def _probable(
     vectors = None if lexical else static_vectors(texts)
     compared = compare(texts, vectors=vectors, also=also, split=split)
     matcher = matcher or Matcher.generic(vectors=vectors is not None, records=bool(also))
-    first, pairs = compared.first.tolist(), compared.pairs
-    keys = list(zip(*(normal_form([column[row] for row in first]) for column in (texts, *also)), strict=True))
-    of_left = {key: number for number, key in enumerate(keys) if first[number] < split}
-    equal = [
-        of_left[key] * len(keys) + number
-        for number, key in enumerate(keys)
-        if first[number] >= split and key in of_left
-    ]
-    cells, place = np.unique(np.append(equal, pairs.left * len(keys) + pairs.right), return_index=True)
+    pairs, count = compared.pairs, len(compared.first)
+    equal = compared.equal[0] * count + compared.equal[1]
+    cells, place = np.unique(np.append(equal, pairs.left * count + pairs.right), return_index=True)
     probability = np.append(np.ones(len(equal)), matcher.probability(compared.columns))[place]
     kept = probability >= threshold
-    left, right = np.divmod(cells[kept].astype(np.int64), len(keys))
+    left, right = np.divmod(cells[kept], count)
     return compared.text, left, right, probability[kept]
 
 

@@ -28,7 +28,6 @@ PROBES = 5  # cells of the inverted file that a text looks into
 LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 BLOCK = 1_000  # texts that ask at a time
-PAIRS = 100_000  # whose rows are gathered at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
 
@@ -94,9 +93,8 @@ def lexical_rows(terms: Terms) -> Csr:
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(P,) dot product of two of the rows, dense or CSR, for each pair; some pairs at a time."""
-    parts = [row_dots(rows, left[at : at + PAIRS], rows, right[at : at + PAIRS]) for at in range(0, len(left), PAIRS)]
-    return np.concatenate([*parts, np.empty(0)]).astype(np.float32)
+    """(P,) dot product of two of the rows, dense or CSR, for each pair."""
+    return row_dots(rows, left, rows, right).astype(np.float32)
 
 
 def descending_in(group: NDArray[np.int64], value: NDArray[np.float32]) -> NDArray[np.int64]:

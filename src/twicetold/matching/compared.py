@@ -33,12 +33,14 @@ class Compared:
         first: (N,) first row of each distinct text.
         pairs: P candidates.
         columns: (P,) features by name.
+        equal: (E,) and (E,) texts of the first and of the second table that are equal, in further columns as well.
     """
 
     text: NDArray[np.int64]
     first: NDArray[np.int64]
     pairs: Pairs
     columns: dict[str, Column]
+    equal: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(P,) and (P,) first rows of the two texts of each pair, the earlier row on the left."""
@@ -94,4 +96,10 @@ def compare(
     columns = pair_features(terms, pairs)
     if also:
         columns |= record_features([[column[row] for row in first] for column in folded[1:]], pairs)
-    return Compared(text, first, pairs, columns)
+    equal = [
+        (number, place["1", *values])
+        for (table, *values), number in place.items()
+        if table == "0" and ("1", *values) in place
+    ]
+    one, other = np.array(equal, np.int64).reshape(-1, 2).T
+    return Compared(text, first, pairs, columns, (one, other))
