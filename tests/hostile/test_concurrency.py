@@ -17,20 +17,20 @@ MINED = ("model=dae", "examples=triplets", "objective=triplet", "tuned=none", "t
 
 
 @pytest.mark.slow_hostile
-def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_refused(standalone: Lab):
+def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_refused(by_hand: Lab):
     """About 30 s of one core."""
     training = ("train", *TOY, "model=dae", "trainer.epochs=40", "trainer.patience=null", "hydra.run.dir=runs/one")
-    alone = standalone.copy(standalone.root.with_name("alone"))
+    alone = by_hand.copy(by_hand.root.with_name("alone"))
     ((code, out),) = alone.scripts(training)
     assert code == 0, out
-    (ended,) = standalone.batches(Batch((training,) * 8))
+    (ended,) = by_hand.batches(Batch((training,) * 8))
     refused = [out for code, out in ended.ends if code]
     assert 1 <= len(refused) < 8
     for out in refused:
         assert "does this already: the training of dae-0 on toy_questions" in out, out
         assert "Traceback" not in out
-    assert standalone.bytes_of("runs/one/model") == alone.bytes_of("runs/one/model")
-    assert not list((standalone.root / "build/checkpoints").iterdir())
+    assert by_hand.bytes_of("runs/one/model") == alone.bytes_of("runs/one/model")
+    assert not list((by_hand.root / "build/checkpoints").iterdir())
 
 
 PREPARE_MEANWHILE = """
@@ -48,15 +48,15 @@ runpy.run_path("pipelines/train.py", run_name="__main__")
 """
 
 
-def test_a_training_by_hand_notices_that_another_command_prepared_other_data_before_it_read_its_own(standalone: Lab):
+def test_a_training_by_hand_notices_that_another_command_prepared_other_data_before_it_read_its_own(by_hand: Lab):
     training = (*TOY, "model=tfidf", "hydra.run.dir=runs/one")
-    code, out = standalone.attempt("python", "-c", PREPARE_MEANWHILE, *training)
+    code, out = by_hand.attempt("python", "-c", PREPARE_MEANWHILE, *training)
     assert code == 1
     assert "are of other settings than this command's: another command has prepared them" in out
-    assert not (standalone.root / "runs/one/model").exists()
-    ((code, out),) = standalone.scripts(("train", *training))
+    assert not (by_hand.root / "runs/one/model").exists()
+    ((code, out),) = by_hand.scripts(("train", *training))
     assert code == 0, out
-    card = json.loads((standalone.root / "data/processed/toy_questions/card.json").read_text())["card"]
+    card = json.loads((by_hand.root / "data/processed/toy_questions/card.json").read_text())["card"]
     assert card["source"]["limit"] == 400
 
 
