@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from functools import partial
 from itertools import permutations
+from pathlib import Path
 
 import optuna
 import pytest
@@ -24,6 +25,12 @@ SEARCH = ("sweep", *TOY, "tracking.enabled=false", "pruner.min_resource=2")
 def folder_of(lab: Lab):
     (file,) = (lab.root / "multirun").glob("*/sweep.json")
     return file.parent
+
+
+def workers_of(multirun: Path) -> dict[int, int]:
+    """Which process trains each trial; a lock without a number yet is left out."""
+    held = {int(lock.parent.name): lock.read_text() for lock in multirun.glob("*/[0-9]*/running.lock")}
+    return {trial: int(process) for trial, process in held.items() if process}
 
 
 def test_a_grid_leaves_failed_jobs_ranks_the_others_and_repeats_none_that_is_finished(by_hand: Lab, store):
@@ -62,7 +69,7 @@ def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, w
     command = ("python", "pipelines/sweep.py", *SEARCH[1:], "trials=5", "workers=2")
     process = by_hand.start(*command)
     multirun = by_hand.root / "multirun"
-    wait_for(process, "two trials", lambda: len(list(multirun.glob("*/[0-9]*/running.lock"))) == 2)
+    wait_for(process, "two trials", lambda: len(workers_of(multirun)) == 2)
     os.kill(process.pid, signal.SIGKILL)  # the launcher alone: the workers end with it
     process.communicate(timeout=60)
     folder = folder_of(by_hand)
@@ -83,9 +90,9 @@ def test_a_search_goes_on_without_a_worker_that_is_killed_and_is_refused_a_secon
     command = ("python", "pipelines/sweep.py", *SEARCH[1:], "workers=2")
     process = by_hand.start(*command, "trials=5")
     multirun = by_hand.root / "multirun"
-    wait_for(process, "two trials", lambda: len(list(multirun.glob("*/[0-9]*/running.lock"))) == 2)
+    wait_for(process, "two trials", lambda: len(workers_of(multirun)) == 2)
     folder = folder_of(by_hand)
-    workers = {int(lock.parent.name): int(lock.read_text()) for lock in folder.glob("[0-9]*/running.lock")}
+    workers = workers_of(multirun)
     (killed, first), *others = workers.items()
     os.kill(first, signal.SIGKILL)
     for _, worker in others:
