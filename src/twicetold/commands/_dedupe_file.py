@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.commands._options import tell_left_out
-from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY, TextGroups
+from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
-Why: TypeAlias = Callable[[list[str], list[str]], list[str]]
+Why: TypeAlias = Callable[[NDArray[np.int64]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class TextFile:
         columns = {
             "group": pa.array(groups.group),
             "representative": self.names.take(pa.array(groups.representative)),
-            PROBABILITY if groups.summary.threshold.calibrated else SIMILARITY: pa.array(groups.probability),
+            PROBABILITY: pa.array(groups.probability),
         }
         blocks, start = [], 0
         for block in self.blocks:
@@ -161,7 +161,7 @@ class TextFile:
 
         Args:
             groups: with the links.
-            why: from the texts of pairs to why they are links.
+            why: from positions of links to why they are links.
         """
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
         left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
@@ -173,14 +173,12 @@ class TextFile:
             exact = part >= len(groups.links)
             columns = {
                 "score": pa.array(score[part], from_pandas=True),
-                "probability": pa.array(probability[part])
-                if groups.summary.threshold.calibrated
-                else pa.nulls(len(part), pa.float64()),
+                "probability": pa.array(probability[part]),
                 "exact": pa.array(exact),
             }
             if why is not None:
                 reasons = np.full(len(part), None, object)
-                reasons[~exact] = why(*self.texts_of(left[part[~exact]], right[part[~exact]]))
+                reasons[~exact] = why(part[~exact])
                 columns["why"] = pa.array(reasons, pa.string())
             yield self.pairs(left[part], right[part], columns)
 
@@ -188,12 +186,11 @@ class TextFile:
         """A row a pair that a person should look at, with an empty column for the answer."""
         review = groups.review
         assert review is not None
-        calibrated, count = groups.summary.threshold.calibrated, len(review)
         columns = {
             "score": pa.array(review.score),
-            "probability": pa.array(review.probability) if calibrated else pa.nulls(count, pa.float64()),
+            "probability": pa.array(review.probability),
             "in_one_group": pa.array(groups.group[review.left] == groups.group[review.right]),
-            SAME: pa.nulls(count, pa.string()),
+            SAME: pa.nulls(len(review), pa.string()),
         }
         return self.pairs(review.left, review.right, columns)
 
@@ -240,7 +237,7 @@ def write_files(
         files: those of `rows`, `links`, `review` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
-        explain: from the texts of pairs to why they are links; None: it is not written.
+        explain: from positions of links to why they are links; None: it is not written.
 
     Returns:
         (n,) whether a row represents its group.

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from twicetold.staged.estimate import Estimate
 
 NO_PROMISE = (
-    "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
-    "FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
+    "probabilities are those of other files, and no share of right links is promised, as nobody has labelled texts "
+    "like these: twicetold label FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is "
+    "the way to a promise"
 )
 MEASURES = {
     "average_precision": "average precision over all pairs of these rows",
@@ -33,18 +34,17 @@ Reasons = Mapping[int, str] | None
 """By the link that holds a group together: why it is one, if that was asked for."""
 
 
-def reasons(groups: "TextGroups", texts_of: Callable[..., Any], why: Callable[..., list[str]]) -> dict[int, str]:
+def reasons(groups: "TextGroups", why: Callable[..., list[str]]) -> dict[int, str]:
     """Why the links that hold groups together are links.
 
     Args:
         groups: with the links.
-        texts_of: from the rows of pairs to their texts.
-        why: from these to the reasons.
+        why: from positions of links to the reasons.
     """
     from twicetold.neighbours.grouping import NO_LINK
 
     weakest = groups.table.weakest[groups.table.weakest != NO_LINK]
-    why_linked = why(*texts_of(groups.links.left[weakest], groups.links.right[weakest])) if len(weakest) else []
+    why_linked = why(weakest) if len(weakest) else []
     return dict(zip(weakest.tolist(), why_linked, strict=True))
 
 
@@ -92,8 +92,6 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
     """
     counts, threshold = summary.counts, summary.threshold
     since = f"probability {threshold.probability:.3f} on (score {threshold.score:.4f})"
-    if not threshold.calibrated:
-        since = f"similarity {threshold.score:.3f} on"
     lines = [
         f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
         f"{counted(counts.links, 'link')} from {since}",
@@ -130,8 +128,7 @@ def by_threshold(dry_run: "DryRun") -> str:
     """A table with a row a threshold."""
     from twicetold.dedupe.dry_run import DIGITS
 
-    measure = "probability" if dry_run.calibrated else "similarity"
-    heads = ("", measure, "links", "groups", "texts in groups", "largest", "dropped by --drop")
+    heads = ("", "probability", "links", "groups", "texts in groups", "largest", "dropped by --drop")
     rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if dry_run.at[0].agreement else ()))]
     for row in dry_run.at:
         digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
@@ -181,13 +178,12 @@ def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: 
     loose = several[np.lexsort((-table.size[several], groups.links.score[table.weakest[several]]))]
     if len(loose):
         lines.append(f"loosest groups ({LOOSEST_BY}):")
-    measure = "probability" if groups.summary.threshold.calibrated else "similarity"
     for position in loose[:LOOSEST]:
         about = _group(groups, texts, names, reasons, int(position))
         weakest = about["weakest"]
         one, other = differing(weakest["left_text"], weakest["right_text"])
         lines.append(
-            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest[measure]:.3f} "
+            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest['probability']:.3f} "
             f"{one!r} - {other!r}"
         )
         if reasons is not None:
@@ -212,7 +208,7 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
             "right": names[right],
             "left_text": texts[left],
             "right_text": texts[right],
-            "probability" if groups.summary.threshold.calibrated else "similarity": float(links.probability[link]),
+            "probability": float(links.probability[link]),
             **({} if reasons is None else {"why": reasons[link]}),
         }
     return about

@@ -26,8 +26,10 @@ def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> Non
         twicetold dedupe questions.csv --compare letters --threshold 0.6 --drop -o unique.csv
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
-    Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
-    with --compare yours alone; and the last column is similarity_to_representative.
+    Without MODEL texts are compared by letters, words, numbers and codes, and by vectors where the extra static is
+    installed; what that means for a pair was learnt on other files. --sense says which texts are duplicates: copies
+    with small changes, texts about the same thing (the default), or about one event or topic. With --compare your
+    vectors are compared alone, by cosine.
 
     With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
 
@@ -87,18 +89,18 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return
     groups = loaded.dedupe(read.texts, progress=tell, **options)
-    explain = None if alone.links is None else _explain(loaded)
+    explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
     kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
     _report_groups(read, groups, int(kept.sum()), written, common, explain=explain)
 
 
-def _explain(model: "Model") -> "Why | None":
+def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | None":
     """The method that says why pairs are linked; None if the model's vectors have no terms."""
     try:
         model.why([], [])
     except TypeError:
         return None
-    return model.why
+    return lambda at: model.why(*read.texts_of(groups.links.left[at], groups.links.right[at]))
 
 
 def _report_groups(
@@ -118,7 +120,7 @@ def _report_groups(
 
     names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
     dropped = rows - kept if common.drop else 0
-    reasons = None if explain is None else _dedupe_messages.reasons(groups, read.texts_of, explain)
+    reasons = None if explain is None else _dedupe_messages.reasons(groups, explain)
     if common.as_json:
         about = _dedupe_messages.as_json(groups, read.texts, names, reasons)
         print(json_text({**about, **_dedupe_messages.dropped_as_json(dropped, rows, aside)}))

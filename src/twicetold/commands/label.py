@@ -206,7 +206,6 @@ def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
 
 
 def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
-    from twicetold.evaluation.unlabelled import shows_threshold
     from twicetold.labels.assessment import for_half
 
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
@@ -222,7 +221,7 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
         cells = ["*" if stored else "", f"{row.threshold:.4g}", *probability, f"{row.candidates:,}", *shares]
         table.add_row(*cells, style="bold" if stored else "")
     console.print(table)
-    origin = ("guessed" if shows_threshold(state.decision) else "constant") if state.guessed else "stored"
+    origin = "matcher's" if state.guessed else "stored"
     console.print(
         f"* the {origin} threshold, about {state.about}. Estimates with 95 % intervals for the "
         f"{sum(state.candidates):,} candidate pairs (each text's nearest neighbours), of which "

@@ -82,7 +82,7 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
     if limits is None:
         return candidate_pairs(vectors, least, neighbours=neighbours)
     count = len(limits.block)
-    apart, packed = _large_blocks(limits)
+    apart, packed = large_blocks(limits)
     parts = []
     for texts in apart:
         part = candidate_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
@@ -96,7 +96,7 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
     return Candidates(keys // count, keys % count, dots[first], unfinished, approximate)
 
 
-def _large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
+def large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
     """The texts of each block that is searched by itself, and all other texts."""
     size = np.bincount(limits.block)
     alone = np.zeros(len(size), bool) if limits.values else size > LARGE

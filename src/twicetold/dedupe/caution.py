@@ -59,6 +59,8 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     chains = chains_in(codes, links, pairs, least=least)
     warnings = [codes_alone(sides[0], sides[1], some.similarity)]
     if chains is not None:
+        if pairs.vectors is None:  # scores are no similarities
+            chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))
         warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
     return tuple(filter(None, warnings))
 

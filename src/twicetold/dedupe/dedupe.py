@@ -28,8 +28,9 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.link_threshold import LinkThreshold
+from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.pairs import PairScores, pairs_of
+from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.interpretation.word_use import WordUse
@@ -37,11 +38,12 @@ from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
+from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 
-EXTREME = 0.001  # probabilities and similarities nearer to 0 and 1 are not told apart
-BELOW = (1.0, 0.5)  # log-odds of a probability, and of a similarity, that a pair may lack to be almost a link
+EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
+BELOW = 1.0  # log-odds that a pair may lack to be almost a link
 Progress = Callable[[str], None]
 
 
@@ -60,6 +62,7 @@ class Prepared:
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
         truth: groups that are known for some of the n texts, to compare with.
+        matched: candidate pairs of a model that nobody has calibrated; None: they are searched for by the vectors.
     """
 
     options: DedupeOptions
@@ -72,6 +75,7 @@ class Prepared:
     limits: Limits | None = None
     constraints: Constraints | None = None
     truth: KnownGroups | None = None
+    matched: MatchedTexts | None = None
 
     @classmethod
     def of(
@@ -81,6 +85,7 @@ class Prepared:
         options: DedupeOptions,
         *,
         encoded: Callable[[], Vectors] | None,
+        by_matcher: bool = True,
         progress: Progress,
     ) -> "Prepared":
         """Arguments and errors: `dedupe`."""
@@ -102,37 +107,47 @@ class Prepared:
         else:
             vectors = of_rows(encoded(), distinct.rows)
         drift = _drift(model, distinct.texts, vectors)
-        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
+        constraints = None if constraints is None else constraints.of_distinct(distinct.place)
+        pairs, matched = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured), None
+        if thresholds.unlabelled and by_matcher and isinstance(model.trained, Ensemble):
+            progress("comparing what texts share and what they do not")
+            within = None if limits is None else limits.take(distinct.rows)
+            matched = MatchedTexts.of(model.trained, distinct.texts, vectors, within, options.sense)
+            if constraints is not None:
+                matched = matched.answered(constraints.left, constraints.right, constraints.same)
+            pairs = PairsByModel(matched, LOG_ODDS)
         link = thresholds.link(pairs, options, len(distinct))
-        warnings = (*drift, *threshold_warnings(model, link))
+        warnings = (*drift, *threshold_warnings(model))
         for warning in warnings:
             progress(f"warning: {warning}")
-        constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth)
+        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth, matched)
 
     def threshold_at(self, step: float) -> float:
-        """A threshold as `dedupe` takes it, a probability or a similarity, at so many log-odds from that of a link."""
+        """A threshold as `dedupe` takes it, a probability, at so many log-odds from that of a link."""
         inside = min(max(self.link.probability, EXTREME), 1 - EXTREME)
         return 1 / (1 + math.exp(-math.log(inside / (1 - inside)) - step))
 
     def score_of(self, threshold: float) -> float:
-        """The score with a probability or similarity."""
+        """The score with a probability."""
         return self.thresholds.score_of(threshold, self.pairs.decision)
 
     def score_to_review(self) -> float:
         """A score below that of a link, so that pairs that are almost links are found as well."""
-        return min(self.link.score, self.score_of(self.threshold_at(-BELOW[self.thresholds.guessed])))
+        return min(self.link.score, self.score_of(self.threshold_at(-BELOW)))
 
     def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
-        progress(f"searching {counted(len(self.distinct), 'text')}")
-        candidates = search_pairs(
-            self.vectors,
-            self.pairs.least_dot(least),
-            neighbours=NEIGHBOURS,
-            rule=self.options.rule,
-            limits=None if self.limits is None else self.limits.take(self.distinct.rows),
-        )
+        if self.matched is not None:
+            candidates = self.matched.candidates
+        else:
+            progress(f"searching {counted(len(self.distinct), 'text')}")
+            candidates = search_pairs(
+                self.vectors,
+                self.pairs.least_dot(least),
+                neighbours=NEIGHBOURS,
+                rule=self.options.rule,
+                limits=None if self.limits is None else self.limits.take(self.distinct.rows),
+            )
         score = self.pairs.score_candidates(candidates, progress)
         return Links.of(len(self.distinct), candidates.left, candidates.right, score), candidates
 
@@ -160,6 +175,7 @@ def dedupe(
     options: DedupeOptions = DEFAULTS,
     *,
     encoded: Callable[[], Vectors] | None = None,
+    by_matcher: bool = True,
     progress: Progress | None = None,
 ) -> TextGroups:
     """Group texts that say the same; nothing is dropped.
@@ -169,6 +185,7 @@ def dedupe(
         texts: n of them, none empty.
         options: what is a link, and what becomes of links.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
+        by_matcher: group texts that a model was fitted to without labels by the generic matcher, not by similarity.
         progress: is called with a description of each step.
 
     Raises:
@@ -177,7 +194,7 @@ def dedupe(
     """
     _require_values(options, len(texts))
     progress = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
     distinct, least = prepared.distinct, prepared.link.score
     lowest = prepared.score_to_review() if options.review else least
     scored, candidates = prepared.search(lowest, progress)
@@ -199,6 +216,7 @@ def dedupe(
         table=table,
         summary=_summary(prepared, grouped, table, candidates, progress),
         review=None if review is None else prepared.in_rows(review),
+        why=None if prepared.matched is None else prepared.matched.explaining(links.left, links.right),
     )
 
 

@@ -19,7 +19,6 @@ from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
 
 PROBABILITIES = (-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0)  # log-odds from the threshold
-SIMILARITIES = (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 DIGITS = 2  # of a threshold, or of what it lacks to 1
 
 
@@ -28,7 +27,7 @@ class AtThreshold:
     """Links and groups from a threshold on.
 
     Args:
-        threshold: as `dedupe` takes it: a probability, or a similarity of a model without calibration.
+        threshold: as `dedupe` takes it, a probability.
         score: the same as a score of the model.
         links: pairs of distinct texts that reach it.
         groups: of two or more texts.
@@ -58,7 +57,7 @@ class DryRun:
         texts: n.
         distinct: m.
         rule: how links make groups.
-        calibrated: whether thresholds are probabilities; else similarities.
+        calibrated: whether labels calibrated the probabilities; else they are those of the generic matcher.
         evidence: for thresholds and probabilities, in words.
         warnings: drift of the texts from those that the model was trained on, and doubts about the threshold.
         unfinished: distinct texts that may have more links at the lowest threshold than were looked for.
@@ -116,7 +115,7 @@ def _scores_around(prepared: Prepared) -> dict[float, float]:
     """Scores, and each as the threshold that a person gives: the chosen one, and round ones around it."""
     middle = prepared.link.probability
     scores = {prepared.link.score: middle}
-    for step in PROBABILITIES if prepared.link.calibrated else SIMILARITIES:
+    for step in PROBABILITIES:
         value = rounded(prepared.threshold_at(step))
         if value not in (0, 1) and not math.isclose(value, middle):
             scores[prepared.score_of(value)] = value

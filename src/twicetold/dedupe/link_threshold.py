@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.rules import Rule
 
-GUESSED_FOR = "average"  # the rule that `evaluation.unlabelled` guesses a threshold for
+MATCHED_BY = "average"  # the rule that groups by the generic matcher were measured with
 
-ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "constant", "user"]
-"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is a guess from the texts,
-the constant that stands where they show none, or a user's."""
+ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "matcher", "user"]
+"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is one half by the generic
+matcher, or a user's."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LinkThreshold:
         rule: how links make groups.
         chosen_for: what it is the best of.
         evidence: what the threshold and the probabilities rest on, in words.
-        calibrated: whether there are probabilities; of a model that nobody calibrated, similarities replace them.
+        calibrated: whether probabilities rest on labels of texts like these; else they are the generic matcher's.
         labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
             pairs of a file.
         precision: of links at the threshold, on this evidence; None if not measured.
@@ -114,5 +114,5 @@ class LinkThreshold:
                 f"the threshold was chosen for links, each by itself: how right groups by the rule {self.rule} are "
                 "from it on was not measured"
             )
-        elif self.chosen_for == "guess" and self.rule != GUESSED_FOR:
-            yield f"the threshold was guessed for groups by the rule {GUESSED_FOR}, not for {self.rule}"
+        elif self.chosen_for == "matcher" and self.rule != MATCHED_BY:
+            yield f"the matcher was measured with groups by the rule {MATCHED_BY}, not with {self.rule}"

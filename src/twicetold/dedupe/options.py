@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from twicetold.errors import require_number
+from twicetold.matching.senses import SENSES, Sense
 from twicetold.neighbours.rules import RULES, Rule
 
 if TYPE_CHECKING:  # with them come numpy and pyarrow, for which --help does not wait
@@ -49,12 +50,14 @@ class DedupeOptions:
     whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
     calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one of
     `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without labels, of
-    a model from `fit`, it is a guess, and similarities stand in the place of probabilities.
+    a model from `fit`, probabilities are those of the generic matcher, and the threshold is one half.
 
     Args:
         precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
             folder must hold thresholds for it.
-        threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
+        threshold: the least probability of a link.
+        sense: what "the same" means where nobody has labelled texts like these: `copies` with small changes, the `same`
+            thing, or the same event or `topic`, as in headlines by story.
         rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
             pair of two groups to reach the threshold.
         keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
@@ -86,8 +89,9 @@ class DedupeOptions:
     precision: float | None = _option(
         None, "Share of links that are right, if the model has thresholds for it.", stages=("model",)
     )
-    threshold: float | None = _option(
-        None, "Least probability of a link; without a model to dedupe by, similarity.", stages=("model",)
+    threshold: float | None = _option(None, "Least probability of a link.", stages=("model",))
+    sense: Sense = _option(
+        "same", f"Without MODEL, what texts have in common that are duplicates: {', '.join(SENSES)}."
     )
     rule: Rule = _option("average", "How links make groups.", stages=("model", "group"))
     keep: "Keep | tuple[KeepBy, Column]" = _option(
@@ -128,10 +132,18 @@ class DedupeOptions:
             if value is not None and not 0 < value < 1:
                 raise ValueError(f"{name} is between 0 and 1, got {value:g}")
         require_number("review", self.review, whole=True)
+        self._check_names()
         if self.review < 0:
             raise ValueError(f"expected a number of pairs to review, got {self.review}")
-        if self.rule not in RULES:
-            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
+
+    def _check_names(self) -> None:
+        named: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+            ("senses", self.sense, SENSES),
+            ("rules", self.rule, RULES),
+        )
+        for what, choice, known in named:
+            if choice not in known:
+                raise ValueError(f"expected one of the {what} {known}, got {choice!r}")
         if isinstance(self.keep, tuple):
             if len(self.keep) != 2:
                 raise TypeError('keep: expected a rule and a column, such as ("newest", frame["date"])')
@@ -144,6 +156,7 @@ class Choices(TypedDict, total=False):
 
     precision: float | None
     threshold: float | None
+    sense: Sense
     rule: Rule
     keep: "Keep | tuple[KeepBy, Column]"
     same: "Sequence[Column]"

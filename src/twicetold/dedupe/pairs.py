@@ -5,9 +5,10 @@ Shape letters: m distinct texts, C pairs, L links.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twicetold.dedupe.candidates import Candidates
 from twicetold.evaluation.decision import Decision, sigmoid
@@ -18,7 +19,6 @@ from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.reading import ReadTexts
 
 Groups: TypeAlias = Callable[[float], Ints]
 PAIRS = 65_536  # pairs that are scored at a time
@@ -32,13 +32,11 @@ class PairsByVectors:
         vectors: of the distinct texts, as queries and as documents.
         decision: calibration of the score.
         constant: score minus dot product.
-        calibrated: whether there is one; else the score, a similarity, stands in the place of a probability.
     """
 
     vectors: Vectors
     decision: Decision
     constant: float
-    calibrated: bool = True
 
     def least_dot(self, least: float) -> float:
         """The dot product of search vectors from which a score reaches `least`."""
@@ -46,8 +44,6 @@ class PairsByVectors:
 
     def probability(self, score: Floats) -> Floats:
         """Probability that pairs with these scores say the same."""
-        if not self.calibrated:
-            return np.clip(score, 0.0, 1.0)
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -83,6 +79,20 @@ class PairsByVectors:
         return lambda score: merges.cut(self.least_dot(score))
 
 
+class ScoredTexts(Protocol):
+    """What is asked of texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """Whether each text is encoded once."""
+
+    def score(self, left: Ints, right: Ints) -> NDArray[np.floating]:
+        """(C,) of pairs."""
+
+    def keeping(self, texts: Ints) -> "ScoredTexts":
+        """With some of the texts encoded."""
+
+
 @dataclass(frozen=True)
 class PairsByModel:
     """Pairs that a model scores one by one.
@@ -94,7 +104,7 @@ class PairsByModel:
         decision: calibration of the score.
     """
 
-    read: ReadTexts
+    read: ScoredTexts
     decision: Decision
     vectors: None = None
 
@@ -157,6 +167,5 @@ def pairs_of(
     if measured is not None:
         return PairsByVectors(vectors, measured.decision, 0.0)
     if model.trained.read(texts[:1]).score_is_dot_product:
-        calibrated = not model.decisions.of().unlabelled
-        return PairsByVectors(vectors, model.decision, constant(model.trained), calibrated)
+        return PairsByVectors(vectors, model.decision, constant(model.trained))
     return PairsByModel(model.trained.read(texts), model.decision)

@@ -3,8 +3,8 @@
 Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import Any
 
@@ -16,8 +16,7 @@ from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 
 PROBABILITY = "probability_to_representative"
-SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
-ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
+ADDED = ("group", "representative", PROBABILITY)
 """Columns that a dedupe adds to rows."""
 FLAT = {
     **{name: f"counts.{name}" for name in ("texts", "distinct", "links", "groups", "grouped", "largest")},
@@ -156,6 +155,7 @@ class TextGroups:
         table: of the groups of two or more texts.
         summary: in numbers.
         review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
+        why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:
         >>> import twicetold
@@ -170,7 +170,7 @@ class TextGroups:
         >>> found.summary  # DedupeSummary
         DedupeSummary(counts=DedupeCounts(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
         >>> found.summary.threshold  # LinkThreshold
-        LinkThreshold(score=0.6, probability=0.6, rule='average', chosen_for='constant', ...)
+        LinkThreshold(score=0.0, probability=0.5, rule='average', chosen_for='matcher', ...)
         >>> found.summary.threshold.sentences()  # what labels say of its precision: there are none
         []
         >>> found.summary.to_json()["largest"]
@@ -185,6 +185,7 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     review: TextLinks | None = None
+    why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""

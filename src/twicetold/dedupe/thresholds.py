@@ -6,7 +6,7 @@ texts (`precision.json`, which training writes), these and their calibration are
 products that they were measured on, and it is known what they guarantee of other files (`evaluation.guarantee`). A
 model that was calibrated on pairs drawn from a file of texts (`calibration.json`) has thresholds estimated from these.
 A model without either has its threshold and calibration for labelled pairs. A model that was fitted to texts without
-labels has a guess, and no calibration.
+labels has the probabilities of the generic matcher (`twicetold.matching.matcher`), which labels of other files gave it.
 """
 
 import math
@@ -17,28 +17,21 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkThreshold
-from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
-from twicetold.evaluation.unlabelled import NEAR_COPIES, shows_threshold
 from twicetold.neighbours.grouping import Links
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import ThresholdRecord
 
-NO_LABELS = "the texts themselves, without a label: it is a guess"
-NO_THRESHOLD = f"a constant, {NEAR_COPIES:g}, as no threshold shows in the texts"
-ASKED_FOR = "what was asked for, without a label"
+NO_LABELS = "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
-)
-CONSTANT = (
-    "no threshold shows in these texts, so {:g} was taken: look at the groups before rows are dropped, or give a "
-    "threshold that suits them"
 )
 
 
@@ -49,12 +42,12 @@ class Thresholds:
     Args:
         evidence: what thresholds and probabilities rest on, in words.
         record: of the model folder; None where it says nothing of links.
-        guessed: whether there are no labels at all, and so no probabilities.
+        unlabelled: whether nobody has labelled texts like these, and probabilities are those of the generic matcher.
     """
 
     evidence: str
     record: ThresholdRecord | None = None
-    guessed: bool = False
+    unlabelled: bool = False
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
@@ -66,9 +59,12 @@ class Thresholds:
         if model.decisions.of().unlabelled:
             if options.precision is not None:
                 raise ValueError(f"no precision can be promised without labels: {PROMISE}")
-            if options.threshold is not None:
-                return cls(ASKED_FOR, guessed=True)
-            return cls(NO_LABELS if shows_threshold(model.decision) else NO_THRESHOLD, guessed=True)
+            return cls(NO_LABELS, unlabelled=True)
+        if options.sense != DEFAULTS.sense:
+            raise ValueError(
+                f"sense={options.sense!r} is for texts that nobody has labelled: what {model.folder} calls the same is "
+                "what its labels say"
+            )
         thresholds = cls(of_links(model.record, model.about), model.record)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
@@ -81,7 +77,7 @@ class Thresholds:
     @property
     def in_words(self) -> str:
         """The evidence as a sentence."""
-        return f"{'the threshold rests' if self.guessed else 'threshold and probabilities rest'} on {self.evidence}"
+        return f"threshold and probabilities rest on {self.evidence}"
 
     @property
     def measured(self) -> DedupeThresholds | None:
@@ -142,8 +138,8 @@ class Thresholds:
             rule=options.rule,
             chosen_for=chosen_for,
             evidence=self.evidence,
-            calibrated=not self.guessed,
-            labelled_pairs=known is None and not self.guessed,
+            calibrated=not self.unlabelled,
+            labelled_pairs=known is None and not self.unlabelled,
             precision=precision,
             expected=expected,
             lower_bound=stated and self.measured is not None and not self.measured.complete,
@@ -152,8 +148,8 @@ class Thresholds:
         )
 
     def score_of(self, threshold: float, decision: Decision) -> float:
-        """The score of a threshold as a person gives it: a probability, or without labels a similarity."""
-        return threshold if self.guessed else _score_at(threshold, decision)
+        """The score of a threshold as a person gives it, a probability."""
+        return _score_at(threshold, decision)
 
     def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
         """The score without a precision, and what it is the best of."""
@@ -163,9 +159,7 @@ class Thresholds:
             return self.measured.rule(options.rule).threshold, "groups"
         if self.labelled is not None:
             return self.labelled.f1_threshold, "links"
-        if self.guessed:
-            return decision.threshold, "guess" if shows_threshold(decision) else "constant"
-        return decision.threshold, "pairs"
+        return decision.threshold, "matcher" if self.unlabelled else "pairs"
 
     def _expected(self, target: float | None, texts: int) -> ExpectedPrecision:
         """The precision to expect by labels; not known without them."""
@@ -183,11 +177,10 @@ class Thresholds:
         return covered(links.left, links.right, links.similarity, nearest=self.labelled.nearest)
 
 
-def threshold_warnings(model: LoadedModel, link: LinkThreshold) -> list[str]:
-    """Reasons to doubt the threshold of a model: its labels, or that the texts show none."""
+def threshold_warnings(model: LoadedModel) -> list[str]:
+    """Reasons to doubt the threshold of a model, by its labels."""
     doubts = no_better_than_one_answer(model.record, model.about)
-    constant = CONSTANT.format(link.score) if link.chosen_for == "constant" else None
-    return [doubt for doubt in (doubts, constant) if doubt]
+    return [] if doubts is None else [doubts]
 
 
 def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> tuple[TargetLinks, float]:

@@ -47,7 +47,7 @@ class LabelDecision:
         same: share of all pairs of validation that share the label; None if not known, as are the two below.
         called: share of them that the decision calls the same.
         right: share of the called ones that share the label; 0 if none is called so.
-        unlabelled: whether nobody has labelled anything: the threshold is a guess from texts alone.
+        unlabelled: whether nobody has labelled anything: threshold and calibration are those of the generic matcher.
     """
 
     label: str

@@ -78,7 +78,7 @@ class IndexManifest:
         rule: how links make groups.
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
-        guessed: whether nobody has labelled anything: the threshold is a guess, and there are no probabilities.
+        guessed: whether nobody has labelled anything: the threshold is a similarity, and there are no probabilities.
         saved: how often the index has been saved.
         added: how many texts have been added.
         next_part: number of the next part.

@@ -95,7 +95,7 @@ def built(
         if pairs is not None:
             constraints = decided.constraints
             grouped_by = replace(grouped_by, pairs=(constraints.left, constraints.right, constraints.same))
-        found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
+        found = dedupe(model, texts, grouped_by, encoded=encoded, by_matcher=False, progress=progress)
         codes = found.group
         threshold = found.summary.threshold
         manifest = replace(

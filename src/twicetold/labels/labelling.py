@@ -64,7 +64,7 @@ class Labelling:
         pairs: in the order in which to label them.
         file: name of the file of texts.
         texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
-        guessed: whether the model was fitted without labels: its threshold is a guess, and it has no probabilities.
+        guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """

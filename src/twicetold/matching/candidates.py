@@ -65,13 +65,21 @@ def candidates(
         split: number of texts of the first table; None if there is one.
     """
     both = lexical_rows(terms)
+    left, right = nearest_pairs(both, vectors, nearest=nearest, split=split)
+    return described(both, vectors, left, right)
+
+
+def nearest_pairs(
+    both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of the texts of each pair; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     count = both.shape[0]
     found = [_by_terms(both, nearest, split)]
     if vectors is not None:
         found.append(_by_vectors(vectors, nearest, split))
     cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b in found]))
     left, right = np.divmod(cells[np.diff(cells, prepend=-1) > 0], count)
-    return described(both, vectors, left, right)
+    return left, right
 
 
 def described(

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,9 @@ from scipy.special import expit
 
 from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import Floats, fit_logistic
+from twicetold.matching.senses import SENSES as SENSES
+from twicetold.matching.senses import Sense as Sense
 
-Sense: TypeAlias = Literal["copies", "same", "topic"]
-"""What "the same" means: copies with small changes, the same thing, or the same event or topic."""
-SENSES: tuple[Sense, ...] = get_args(Sense)
 GENERIC = "generic.json"
 DIGITS = 4  # of a stored number
 DECIMALS = 6  # of it at most, as the regression stops at changes of this size
@@ -80,12 +79,16 @@ class Matcher:
 
     def probability(self, columns: Mapping[str, Column]) -> Floats:
         """(P,) of pairs with these features."""
+        return np.asarray(expit(self.log_odds(columns)), np.float64)
+
+    def log_odds(self, columns: Mapping[str, Column]) -> Floats:
+        """(P,) of pairs with these features."""
         self._require(columns)
         weights = self.coefficients[1:] / self.scale
         score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
         for name, weight in zip(self.names, weights, strict=True):  # a matrix of all would be large
             score += weight * columns[name]
-        return np.asarray(expit(score), np.float64)
+        return np.asarray(score, np.float64)
 
     def answered(self, columns: Mapping[str, Column], pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
         """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
@@ -124,9 +127,13 @@ class Matcher:
 
     def contributions(self, columns: Mapping[str, Column], pair: int) -> dict[str, float]:
         """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
-        row = self._rows({name: columns[name][pair : pair + 1] for name in self.names})[0] * self.coefficients
-        order = np.argsort(-np.abs(row[1:]), kind="stable")
-        return {self.names[place]: float(row[1 + place]) for place in order}
+        row = self.effects(columns, np.array([pair]))[0]
+        return {self.names[place]: float(row[place]) for place in np.argsort(-np.abs(row), kind="stable")}
+
+    def effects(self, columns: Mapping[str, Column], pairs: NDArray[np.int64]) -> Floats:
+        """(P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
+        rows = self._rows({name: columns[name][pairs] for name in self.names})
+        return np.asarray(rows[:, 1:] * self.coefficients[1:])
 
     def to_json(self) -> dict[str, Any]:
         """Names and numbers, to `DIGITS` digits."""

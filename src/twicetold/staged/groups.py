@@ -108,7 +108,7 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     texts, links = _links(plan, int(name))
     known, vectors = plan.known, vectors_of(plan, texts)
     decision = Decision(known.least, known.slope, known.intercept)
-    pairs = PairsByVectors((vectors, vectors), decision, known.constant, known.calibrated)
+    pairs = PairsByVectors((vectors, vectors), decision, known.constant)
     codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
     grouped = Grouped.of(pairs, links, codes, plan.settings, lengths=lambda: lengths_of(plan, texts))
     first = np.unique(codes, return_index=True)[1]

@@ -98,13 +98,12 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs, settings, plan.distinct)
-    summary = DedupeSummary(DedupeCounts(plan.rows, plan.distinct), link, tuple(threshold_warnings(model, link)))
+    summary = DedupeSummary(DedupeCounts(plan.rows, plan.distinct), link, tuple(threshold_warnings(model)))
     known = {
         "least": float(link.score),
         "constant": float(pairs.constant),
         "slope": float(pairs.decision.slope),
         "intercept": float(pairs.decision.intercept),
-        "calibrated": pairs.calibrated,
     }
     return {"link": known, "summary": summary.to_json()}
 

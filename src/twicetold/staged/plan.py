@@ -85,14 +85,12 @@ class Link:
         constant: score minus dot product.
         slope: of the log-odds in the score.
         intercept: log-odds at score 0.
-        calibrated: whether there are probabilities; else scores stand in their place.
     """
 
     least: float
     constant: float
     slope: float
     intercept: float
-    calibrated: bool
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.dedupe.distinct import folded, require_texts
-from twicetold.dedupe.results import ADDED, PROBABILITY, SIMILARITY
+from twicetold.dedupe.results import ADDED, PROBABILITY
 from twicetold.files import write_file
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import Arrays, Bits, write_arrays
@@ -188,7 +188,7 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
             added = {
                 "group": pa.array(group[rows_of_block]),
                 "representative": pa.array(representative[rows_of_block] + 1),
-                PROBABILITY if plan.known.calibrated else SIMILARITY: pa.array(probability[rows_of_block]),
+                PROBABILITY: pa.array(probability[rows_of_block]),
             }
             block = _with_all(block, columns).with_columns(added)
             if drop is not None:

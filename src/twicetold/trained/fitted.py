@@ -7,15 +7,16 @@ The score of a pair is the weighted mean of cosines,
 of the letter trigrams within words and of whole words, both by TF-IDF over these texts and both with the symbols of
 texts. Where the extra `static` is installed, WordLlama's vectors are a third part; nothing is fetched. All of them read
 texts in their normal form (`features.folded`). It is an ensemble, so a text has one search vector, and all that is done
-with models can be done with it. What it cannot do is promise: its threshold is a guess (`evaluation.unlabelled`), and
-it gives no verdict until it is calibrated on labelled pairs.
+with models can be done with it. What it cannot do is promise: its threshold and calibration are those by which the
+score comes nearest to the generic matcher (`matching.matcher`), which was learnt on other files, and it gives no
+verdict until it is calibrated on labelled pairs. Groups of texts are made by the matcher itself (`dedupe.matched`).
 
-Shape letters: n texts, R sampled ones.
+Shape letters: n texts, R sampled ones, D dimensions, S columns of search vectors.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,15 +26,24 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.unlabelled import guess
-from twicetold.neighbours.nearest import Matrix, similarities
+from twicetold.matching.candidates import Pairs, candidates
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import pair_features
+from twicetold.matching.regression import fit_logistic
+from twicetold.matching.terms import Terms
+from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
-from twicetold.trained.scoring import Scorer, search_vectors
+from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
+VECTORS = "vectors"  # name of the member of vectors
 MEANING = "meaning"  # the label: what two texts share that say the same
-SAMPLED, HELD = 1000, 16_000_000  # texts that are compared with all, and similarities that are held (64 MB)
+SAMPLED, BESIDE = 400, 5  # texts by which the calibration is found, and the nearest of each
+PRIOR = Decision(0.6, 10.0, -6.0)  # of files that are too small to find a calibration by
+SURE = np.array([0.01, 0.01])  # how firm intercept and slope are
+EVEN = 0.08  # mean cosine of two texts by the vectors that the matcher knows
+FEW = 50  # texts that say nothing of a calibration or of a mean cosine
 METRIC = "none"  # nothing was measured
 COSINE = Decision(0.0, 1.0, 0.0)  # of a member: its score stays a cosine
 UNTRAINED = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
@@ -60,14 +70,12 @@ class Mixture:
 
     Args:
         parts: by name.
-        exponent: of unrelated pairs, see `evaluation.unlabelled`.
     """
 
     parts: Mapping[str, Part]
-    exponent: float
 
 
-# Weights and exponents: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
+# Weights: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
 _TERMS = "twicetold.features.folded.FoldedTerms"
 _LETTERS = {"_target_": _TERMS, "letters": 3}
 _WORDS = {"_target_": _TERMS, "letters": 0, "words": 1}
@@ -78,16 +86,19 @@ _VECTORS = {
     "pretrained_on": "WordLlama: Quora duplicates, AllNLI, duplicates of StackExchange, MS MARCO and others",
     "seen": ["quora", "nli", "stsb"],
 }
-_TABLE = {"_target_": "twicetold.models.pretrained_static.PretrainedStatic", "embedding": 256, "init": "pretrained"}
+_TABLE: dict[str, Any] = {
+    "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
+    "embedding": 256,
+    "init": "pretrained",
+}
 _TABLE |= {"trained": "table", "rank": 1, "input_dropout": 0.0}
-LEXICAL = Mixture({"letters": Part(_LETTERS, _COSINE, 0.7), "words": Part(_WORDS, _COSINE, 0.3)}, 0.66)
+LEXICAL = Mixture({"letters": Part(_LETTERS, _COSINE, 0.7), "words": Part(_WORDS, _COSINE, 0.3)})
 WITH_VECTORS = Mixture(
     {
         "letters": Part(_LETTERS, _COSINE, 0.35),
         "words": Part(_WORDS, _COSINE, 0.15),
-        "vectors": Part(_VECTORS, _TABLE, 0.5),
-    },
-    0.7,
+        VECTORS: Part(_VECTORS, _TABLE, 0.5),
+    }
 )
 PACKAGE = "wordllama"
 FILES = {  # in the package, as in conf/pretrained/wordllama.yaml
@@ -116,7 +127,7 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> tuple[Ensemble, tuple[Mat
     weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
     vectors = search_vectors(fitted, texts)
-    decision, by_label = guessed(vectors[0], texts, exponent=compared.exponent)
+    decision, by_label = unlabelled(fitted, vectors[0], texts)
     return Ensemble(members, decision, True, weights, by_label), vectors
 
 
@@ -150,16 +161,72 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
         save_ensemble(folder, fitted, places, thresholds=None, metric=METRIC, value=0.0, data=data)
 
 
-def guessed(vectors: Matrix, texts: Sequence[str], *, exponent: float) -> tuple[Decision, Decisions]:
-    """A threshold for unlabelled texts by their (n, D) vectors, and it as the decision about what they mean.
+def unlabelled(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> tuple[Decision, Decisions]:
+    """Threshold and calibration of the similarity of texts that nobody has labelled, and they as a decision.
+
+    They come nearest to the generic matcher, over pairs of some texts and their nearest ones.
 
     Args:
-        vectors: of length 1.
+        model: that made the vectors; None if they were made elsewhere.
+        vectors: (n, S) search vectors.
         texts: n of them; by their hashes some are sampled, so that their order changes nothing.
-        exponent: of unrelated pairs, see `evaluation.unlabelled`.
     """
-    decision = guess(sampled_similarities(vectors, texts), exponent=exponent)
+    decision = _as_the_matcher(model, vectors, texts)
     return decision, Decisions({MEANING: LabelDecision(MEANING, decision, unlabelled=True)}, MEANING, MEANING)
+
+
+def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.float32] | None:
+    """(n, D) vectors of length 1 among the (n, S) search vectors of a fitted model; None if these are terms alone."""
+    if isinstance(searched, np.ndarray):
+        return searched
+    if not isinstance(model, Ensemble) or VECTORS not in model.members:
+        return None
+    part = searched.tocsc()[:, -_TABLE["embedding"] :].toarray()
+    length = np.linalg.norm(part, axis=1, keepdims=True)
+    return np.asarray(np.divide(part, length, out=np.zeros_like(part), where=length > 0), np.float32)
+
+
+def even_cosines(model: TrainedModel | None, vectors: NDArray[np.float32] | None, pairs: Pairs) -> Pairs:
+    """Pairs whose cosines are spread as those that the matcher knows, where the vectors are others.
+
+    Vectors of some models lie in a narrow cone. So that two texts have the mean cosine `EVEN`, and equal ones 1,
+    cosines are stretched from 1 on.
+    """
+    if pairs.cosine is None or vectors is None or isinstance(model, Ensemble) or (count := len(vectors)) < FEW:
+        return pairs
+    mean = (float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum()) - count) / (count * (count - 1))
+    stretched = 1 - (1 - pairs.cosine) * np.float32((1 - EVEN) / max(1 - mean, 1e-3))
+    return replace(pairs, cosine=np.maximum(stretched, -1).astype(np.float32))
+
+
+def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> Decision:
+    if len(texts) < FEW:
+        return PRIOR
+    rows = _some_with_nearest(vectors, texts)
+    dense = dense_vectors(model, vectors[rows])
+    terms = Terms.of([texts[row] for row in rows.tolist()])
+    pairs = even_cosines(model, dense, candidates(terms, dense))
+    matcher = Matcher.generic(vectors=dense is not None)
+    similarity = row_dots(vectors, rows[pairs.left], vectors, rows[pairs.right])
+    intercept, slope = fit_logistic(
+        np.column_stack([np.ones(len(pairs)), similarity]),
+        matcher.probability(pair_features(terms, pairs)),
+        mean=np.array([PRIOR.intercept, PRIOR.slope]),
+        precision=SURE,
+    )
+    if slope < 1 or not 0 < -intercept / slope < 1:
+        return PRIOR
+    return Decision(float(-intercept / slope), float(slope), float(intercept))
+
+
+def _some_with_nearest(vectors: Matrix, texts: Sequence[str]) -> NDArray[np.int64]:
+    """Rows of the texts with the lowest hashes, and of their nearest ones."""
+    some = lowest_hashes(texts, min(len(texts), SAMPLED))
+    if len(some) == len(texts):
+        return some
+    similarity = similarities(vectors[some], vectors)(slice(None))
+    nearest = np.argpartition(-similarity, BESIDE, axis=1)[:, : BESIDE + 1]
+    return np.unique(np.append(some, nearest))
 
 
 def fitted_data(texts: Sequence[str], name: str) -> dict[str, str]:
@@ -186,7 +253,7 @@ def static_vectors(texts: Sequence[str]) -> NDArray[np.float32] | None:
     """(n, D) vectors of texts by the static model of the default, of length 1; None where it is not installed."""
     if _installed() is None or not texts:
         return None
-    vectors: NDArray[np.float32] = search_vectors(_member(WITH_VECTORS.parts["vectors"], texts), texts)[0]
+    vectors: NDArray[np.float32] = search_vectors(_member(WITH_VECTORS.parts[VECTORS], texts), texts)[0]
     return vectors
 
 
@@ -194,15 +261,6 @@ def _installed() -> Path | None:
     """The folder of the package with the vectors, which is not imported; None if it is not there."""
     folder = folder_of_package(PACKAGE)
     return folder if folder and all((folder / file).is_file() for file in FILES.values()) else None
-
-
-def sampled_similarities(vectors: Matrix, texts: Sequence[str]) -> NDArray[np.float32]:
-    """(R, n) similarities of a sample of texts to all; NaN to themselves."""
-    rows = lowest_hashes(texts, min(len(texts), SAMPLED, 1 + HELD // len(texts)))
-    similarity = similarities(vectors[rows], vectors)(slice(None))
-    np.maximum(similarity, 0, out=similarity)  # -inf of those that share no term
-    similarity[np.arange(len(rows)), rows] = np.nan
-    return similarity
 
 
 def lowest_hashes(texts: Sequence[str], count: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Static vectors of a folder as a model of a file: texts are compared by cosine, and the threshold is a guess.
+"""Static vectors of a folder as a model of a file: texts are compared by cosine, and nobody has labelled any.
 
 The folder is one of model2vec, or of sentence-transformers' `StaticEmbedding`. Unlike vectors of some texts, vectors of
 tokens make a model of any text, which can be saved, labelled for and calibrated. Texts are read in their normal form.
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
+from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, unlabelled
 from twicetold.trained.folder_files import refusing
-from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct, save_scorer
 from twicetold.trained.scoring import Scorer, search_vectors
 from twicetold.trained.static_folder import checked_width, files_in, is_model2vec
@@ -67,7 +66,7 @@ class FittedStatic:
             built = construct(encoder, "models", **featuriser.shape)
             plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
             vectors = search_vectors(plain, texts)
-            decision, by_label = guessed(vectors[0], texts, exponent=EXPONENT)
+            decision, by_label = unlabelled(plain, vectors[0], texts)
             scorer = replace(plain, decision=decision, by_label=by_label)
             return cls(scorer, features, encoder, vectors)
 

@@ -1,6 +1,6 @@
 """A model of some texts whose vectors were made elsewhere: it compares these texts, by cosine, and no others.
 
-Nothing is known of what a cosine means, so its threshold is a guess, as that of a model that was `fitted`.
+Nothing is known of what a cosine means, so its threshold is that of a model that was `fitted`.
 
 Shape letters: N texts, M of them, D numbers of a vector, P pairs.
 """
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.tables.columns import BadValues
 from twicetold.tables.vectors import matrix_in, unit_rows
-from twicetold.trained.fitted import guessed
+from twicetold.trained.fitted import unlabelled
 from twicetold.trained.reading import RowsOf
 from twicetold.trained.scoring import TrainedModel
 
 Vectors: TypeAlias = Any
 """(n, D) numbers, a column of n lists, or the path of a file of `numpy.save` or of a folder of model2vec."""
-EXPONENT = 0.9  # of unrelated pairs by static vectors, by which `evaluation.unlabelled` guesses a threshold
 NO_VECTOR = -1
 
 
@@ -99,7 +98,7 @@ class GivenVectors(TrainedModel):
         self._vectors = vectors
         distinct = np.sort(np.fromiter(self._place.values(), np.int64))
         different = [texts[row] for row in distinct.tolist()]
-        self.decision, self.by_label = guessed(vectors[distinct], different, exponent=EXPONENT)
+        self.decision, self.by_label = unlabelled(None, vectors[distinct], different)
 
     def read(self, texts: Sequence[str]) -> TextsWithVectors:
         """Look their vectors up."""

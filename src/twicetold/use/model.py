@@ -79,8 +79,9 @@ def fit(
 ) -> "Model":
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
-    It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`). Its
-    threshold is a guess, and it gives neither verdicts nor probabilities until it is calibrated on labelled pairs.
+    It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
+    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search` and
+    `topics` go by similarity. It gives no verdicts until it is calibrated on labelled pairs.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.

@@ -175,7 +175,7 @@ def _of_a_file(tiers: Tiers) -> Recommendation:
     """The dedupe without a model, with its parts as far as they were measured."""
     rows = {each.row.model: each for each in tiers.standings}
     parts = [f"{_name(rows[part].row)} {number(rows[part].value.mean)}" for part in PARTS if part in rows]
-    reasons = ["letters, words and ready-made vectors together, and a threshold that is guessed from the file"]
+    reasons = ["letters, words and ready-made vectors together, and a matcher that was learnt on other files"]
     reasons += [f"of its parts alone: {', '.join(parts)}"] if parts else []
     return Recommendation("From a file alone", "", _joined(reasons), OF_A_FILE)
 

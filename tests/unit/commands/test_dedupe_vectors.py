@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.special import expit
 from typer.testing import CliRunner
 
 import twicetold as library
@@ -50,7 +51,7 @@ def test_groups_are_those_of_the_cosines(file, vectors, files):
     found = [json.loads(line) for line in (files / "out.jsonl").read_text().splitlines()]
     assert [int(row["group"]) for row in found] == [0, 0, 1, 2, 1, 3]
     cosine = float(np.cos(ANGLES[1] - ANGLES[0]))
-    assert float(found[1]["similarity_to_representative"]) == pytest.approx(cosine, abs=1e-6)
+    assert float(found[1]["probability_to_representative"]) == pytest.approx(float(expit(10 * cosine - 6)), abs=1e-6)
     summary = json.loads(done.stdout)
     assert (summary["calibrated"], summary["chosen_for"], summary["agreement"]) == (False, "user", None)
     for given in (VECTORS, VECTORS.tolist(), "v.npy"):
@@ -140,7 +141,7 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     model = library.fit(texts, vectors=tiny_static)
     np.save("v.npy", model.encode(texts))
     for file, source in (("folder.csv", tiny_static), ("matrix.csv", "v.npy")):
-        assert call("in.csv", "--compare", source, "--threshold", "0.7", "-o", file).exit_code == 0
+        assert call("in.csv", "--compare", source, "--threshold", "0.4", "-o", file).exit_code == 0
     assert (tmp_path / "folder.csv").read_text().count("\n") == len(texts) + 1
     columns = [[row["group"] for row in csv.DictReader((tmp_path / f).open())] for f in ("folder.csv", "matrix.csv")]
     assert columns[0] == columns[1]

@@ -193,7 +193,7 @@ def test_a_model_without_labels_has_no_probabilities_in_the_report(texts, tmp_pa
     done = CliRunner().invoke(app, arguments, input="y\nn\n")
     assert done.exit_code == 0, done.output
     assert {row["probability"] for row in json.loads(done.stdout)["thresholds"]} == {None}
-    assert "* the constant threshold, about meaning" in done.stderr
+    assert "* the matcher's threshold, about meaning" in done.stderr
     assert "threshold candidates" in done.stderr
 
 

@@ -31,11 +31,11 @@ def pairs_of(known):
 
 
 @pytest.mark.parametrize("kind", ["lexical", "vectors"])
-def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many, truth):
+def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many, truth, by_similarity):
     vectors = np.random.default_rng(0).normal(size=(len(many) // 2, 16))
     vectors = np.concatenate([vectors, vectors])
-    model = twicetold.fit(many, lexical=True) if kind == "lexical" else twicetold.fit(many, vectors=vectors)
-    found = model.dedupe(many, threshold=0.35, truth=truth)
+    model = by_similarity(many, 0.35) if kind == "lexical" else twicetold.fit(many, vectors=vectors)
+    found = model.dedupe(many, truth=truth)
     seen, known = found.summary.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
     codes, left, right = np.unique([str(each) for each in truth], return_inverse=True)[1], *pairs_of(known)
     same = codes[left] == codes[right]
@@ -53,8 +53,8 @@ def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many
         assert measured.low <= measured.value <= measured.high, name
 
 
-def test_links_are_between_distinct_texts_with_the_first_known_group_of_each(many, truth):
-    found = twicetold.fit(many, lexical=True).dedupe(many, threshold=0.35, truth=truth)
+def test_links_are_between_distinct_texts_with_the_first_known_group_of_each(many, truth, by_similarity):
+    found = by_similarity(many, 0.35).dedupe(many, truth=truth)
     group = dict[int, str]()
     for row, each in enumerate(truth):
         if each:

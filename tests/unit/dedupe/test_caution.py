@@ -6,7 +6,6 @@ import pytest
 import twicetold
 from twicetold.dedupe.caution import chains_in, codes_alone, many_grouped
 from twicetold.dedupe.pairs import PairsByVectors
-from twicetold.dedupe.thresholds import CONSTANT
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.grouping import Links
 
@@ -92,15 +91,15 @@ def test_a_chain_is_told_by_its_ends(rule):
 
 def test_a_group_whose_pairs_all_reach_the_threshold_is_no_chain_also_where_some_are_no_links():
     vectors = np.ones((4, 1))
-    pairs = PairsByVectors((vectors, vectors), Decision(0.5, 1.0, 0.0), 0.0, calibrated=False)
+    pairs = PairsByVectors((vectors, vectors), Decision(0.5, 1.0, 0.0), 0.0)
     links = Links.of(4, [0, 1, 2], [1, 2, 3], [1.0, 1.0, 1.0])  # a text had more links than are kept
     assert chains_in(np.zeros(4, np.int64), links, pairs, least=0.5) is None
 
 
-def test_what_is_found_is_in_the_summary_and_told_on_the_way():
+def test_what_is_found_is_in_the_summary_and_told_on_the_way(by_similarity):
     texts = [f"Your order {n} of {WORDS[n % 3]} was shipped" for n in range(30)] + ["a tent", "learn to swim"]
     told = []
-    found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.5, progress=told.append)
+    found = by_similarity(texts, 0.5).dedupe(texts, progress=told.append)
     many, codes = found.summary.warnings[:2]
     assert many.startswith("30 of 32 rows (94%) are in groups")
     assert "differ in digits or codes alone" in codes
@@ -115,16 +114,10 @@ def test_few_misspelt_copies_bring_no_warning():
     assert found.summary.warnings == ()
 
 
-@pytest.mark.parametrize("vectors", [None, np.eye(60)], ids=["lexical", "vectors"])
-def test_where_the_texts_show_no_threshold_the_constant_is_named(vectors):
+def test_what_rests_on_no_label_is_named():
     texts = [f"{WORDS[n % 16]}{n} {WORDS[n * 7 % 16]}{n * 3}" for n in range(60)]
-    model = twicetold.fit(texts, lexical=vectors is None, vectors=vectors)
     told = []
-    summary = model.dedupe(texts, progress=told.append).summary
-    assert (summary.threshold.score, summary.threshold.chosen_for) == (0.6, "constant")
-    assert summary.threshold.evidence == "a constant, 0.6, as no threshold shows in the texts"
-    assert CONSTANT.format(0.6) in summary.warnings
-    assert "the threshold rests on a constant, 0.6, as no threshold shows in the texts" in told
-    asked = model.dedupe(texts, threshold=0.6).summary
-    assert (asked.threshold.chosen_for, asked.threshold.evidence) == ("user", "what was asked for, without a label")
-    assert CONSTANT.format(0.6) not in asked.warnings
+    threshold = twicetold.fit(texts, lexical=True).dedupe(texts, progress=told.append).summary.threshold
+    assert (threshold.probability, threshold.chosen_for, threshold.calibrated) == (0.5, "matcher", False)
+    assert f"threshold and probabilities rest on {threshold.evidence}" in told
+    assert threshold.evidence == "a matcher that was learnt on labelled files of other kinds, not on labels of this one"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import twicetold
 from twicetold.dedupe import blocking
 from twicetold.neighbours import contracting
 from twicetold.neighbours.rules import RULES
@@ -36,12 +35,12 @@ def bound(monkeypatch):
 
 
 @pytest.mark.parametrize("rule", ["average", "components"])
-def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch):
+def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch, by_similarity):
     texts = texts_of()
-    model = twicetold.fit(texts, lexical=True)
-    every = model.dedupe(texts, threshold=0.3, rule=rule)
+    model = by_similarity(texts, 0.3)
+    every = model.dedupe(texts, rule=rule)
     bound(monkeypatch)
-    few = model.dedupe(texts, threshold=0.3, rule=rule)
+    few = model.dedupe(texts, rule=rule)
     np.testing.assert_array_equal(few.group, every.group)
     assert every.summary.counts.unfinished == 0
     assert every.summary.counts.links > 20_000
@@ -53,12 +52,12 @@ def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch)
 
 @pytest.mark.usefixtures("bounded")
 @pytest.mark.parametrize("rule", RULES)
-def test_limits_hold_in_dense_places(rule):
+def test_limits_hold_in_dense_places(rule, by_similarity):
     texts = texts_of()
     half = [number % 2 for number in range(len(texts))]
     day = [number % 10 for number in range(len(texts))]
-    model = twicetold.fit(texts, lexical=True)
-    found = model.dedupe(texts, threshold=0.3, rule=rule, same=[half], within=[(day, 4)])
+    model = by_similarity(texts, 0.3)
+    found = model.dedupe(texts, rule=rule, same=[half], within=[(day, 4)])
     for left, right in zip(found.links.left, found.links.right):
         assert half[left] == half[right]
         assert abs(day[left] - day[right]) <= 4
@@ -67,22 +66,22 @@ def test_limits_hold_in_dense_places(rule):
 
 
 @pytest.mark.usefixtures("bounded")
-def test_a_dry_run_of_dense_places_counts_the_groups_of_a_dedupe():
+def test_a_dry_run_of_dense_places_counts_the_groups_of_a_dedupe(by_similarity):
     texts = texts_of()
-    model = twicetold.fit(texts, lexical=True)
-    tried = model.dry_run(texts, threshold=0.3)
+    model = by_similarity(texts, 0.3)
+    tried = model.dry_run(texts)
     assert tried.unfinished
-    done = model.dedupe(texts, threshold=0.3)
+    done = model.dedupe(texts)
     chosen = next(at for at in tried.at if at.chosen)
     assert (chosen.groups, chosen.grouped) == (done.summary.counts.groups, done.summary.counts.grouped)
 
 
 @pytest.mark.usefixtures("bounded")
-def test_an_index_of_lines_of_templates_has_the_groups_of_a_dedupe():
+def test_an_index_of_lines_of_templates_has_the_groups_of_a_dedupe(by_similarity):
     texts = texts_of()
-    model = twicetold.fit(texts, lexical=True)
-    groups = model.dedupe(texts, threshold=0.3).group
-    made = model.index(texts, threshold=0.3)
+    model = by_similarity(texts, 0.3)
+    groups = model.dedupe(texts).group
+    made = model.index(texts)
     np.testing.assert_array_equal(made.groups, groups)
 
 

@@ -266,7 +266,7 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     index.add([], pairs=(np.array(["0", "2"]), np.array(["1", "3"]), np.array([True, False])))
     index.save(tmp_path / "index")
     again = open_index(tmp_path / "index")
-    assert (again.pairs, again.threshold) == ([("0", "1", True), ("2", "3", False)], 0.5)
+    assert (again.pairs, again.threshold) == ([("0", "1", True), ("2", "3", False)], 0.6)
 
 
 def test_a_query_without_a_known_word_finds_nothing_in_a_lexical_index(models):

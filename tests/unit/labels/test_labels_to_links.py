@@ -181,7 +181,7 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     guessed = twicetold.fit(texts, lexical=True)
     assert guessed.dedupe(texts).summary.threshold.sentences() == []
     [said] = guessed.dedupe(texts, rule="components").summary.threshold.sentences()
-    assert said == "the threshold was guessed for groups by the rule average, not for components"
+    assert said == "the matcher was measured with groups by the rule average, not with components"
 
 
 def test_records_of_earlier_versions_have_no_expectations(model):

@@ -58,7 +58,7 @@ def test_misspelt_copies_are_found_and_other_numbers_are_not():
     found = twicetold.fit(TEXTS, lexical=True).dedupe(TEXTS)
     assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
     assert not found.summary.threshold.calibrated
-    assert found.probability[1] == pytest.approx(found.links.score[0])
+    assert found.probability[1] == pytest.approx(found.links.probability[0])
 
 
 SYMBOLS = [
@@ -101,7 +101,7 @@ def test_a_text_is_one_text_in_each_unicode_form(text, other, lexical):
     found = twicetold.fit([forms[0], other], lexical=lexical).index([forms[0], other]).search(forms[1:], k=1)[0][0]
     assert (found.text, found.similarity) == (forms[0], pytest.approx(1, abs=1e-5))
     near = [forms[0], f"{forms[1]} !!", other, f"{text[:-1]}{text[-1] * 2}"]
-    assert twicetold.fit(near, lexical=lexical).dedupe(near, threshold=0.5).group.tolist() == [0, 0, 1, 0]
+    assert twicetold.fit(near, lexical=lexical).dedupe(near, threshold=0.15).group.tolist() == [0, 0, 1, 0]
     assert drift_of_text(model, forms[1]) is None
 
 
@@ -121,7 +121,7 @@ def test_models_of_the_earlier_version_read_texts_as_they_did(tmp_path):
         name: Part({**part.features, "_target_": LETTERS}, part.encoder, part.weight)
         for name, part in LEXICAL.parts.items()
     }
-    earlier = Mixture(parts, LEXICAL.exponent)
+    earlier = Mixture(parts)
     texts = ["C++ developer", "C# developer", "e\u0301tude"]
     save_fitted_to(tmp_path / "model", fit_to(texts, earlier)[0], texts, earlier, name="texts")
     model = twicetold.load(tmp_path / "model")

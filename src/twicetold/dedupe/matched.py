@@ -1,0 +1,182 @@
+"""Distinct texts whose pairs the generic matcher scores, by what both have and what only one has.
+
+Candidates are each text's nearest ones by letters and words, and by vectors (`matching.candidates`); where links have
+limits, the nearest ones within these. The score of a pair is its log odds. Texts are put in alphabetical order first,
+so nothing depends on that of the rows.
+
+Shape letters: m distinct texts, C candidates, P pairs, D dimensions, A answers, F features.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.dedupe.blocking import large_blocks, of_rows, pairs_within
+from twicetold.dedupe.candidates import Candidates
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.options import NEIGHBOURS
+from twicetold.evaluation.decision import Decision
+from twicetold.matching.candidates import EXACT, Pairs, described, lexical_rows, nearest_pairs, pair_dots
+from twicetold.matching.matcher import Matcher, Sense
+from twicetold.matching.pair_features import Column, pair_features
+from twicetold.matching.terms import Csr, Terms
+from twicetold.neighbours.grouping import Floats, Ints, Vectors
+from twicetold.trained.fitted import dense_vectors
+from twicetold.trained.scoring import TrainedModel
+
+LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
+SHOWN = 5  # features of a pair that are told
+
+
+@dataclass(frozen=True)
+class MatchedTexts:
+    """Texts with their candidate pairs, and a matcher of pairs.
+
+    Args:
+        order: (m,) number of each text in alphabetical order.
+        terms: of the texts in that order, as all that follows.
+        vectors: (m, D) of length 1; None without them.
+        pairs: C candidates.
+        columns: (C,) their features.
+        matcher: that scores them.
+    """
+
+    order: Ints
+    terms: Terms
+    vectors: NDArray[np.float32] | None
+    pairs: Pairs
+    columns: dict[str, Column]
+    matcher: Matcher
+    score_is_dot_product: bool = False
+
+    @classmethod
+    def of(
+        cls, model: TrainedModel, texts: Sequence[str], searched: Vectors, limits: Limits | None, sense: Sense
+    ) -> "MatchedTexts":
+        """Compare texts.
+
+        Args:
+            model: that was fitted to texts.
+            texts: m distinct ones.
+            searched: their search vectors.
+            limits: of links between them; None: there are none.
+            sense: what "the same" means.
+        """
+        order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+        terms = Terms.of([texts[number] for number in order.tolist()])
+        vectors = dense_vectors(model, of_rows(searched, order)[1])
+        both = lexical_rows(terms)
+        if limits is None:
+            left, right = nearest_pairs(both, vectors)
+        else:
+            left, right = _within(both, vectors, of_rows(searched, order), limits.take(order))
+        pairs = described(both, vectors, left, right)
+        matcher = Matcher.generic(sense, vectors=vectors is not None)
+        return cls(order, terms, vectors, pairs, pair_features(terms, pairs), matcher)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The candidates by the numbers of their texts."""
+        one, other = self.order[self.pairs.left], self.order[self.pairs.right]
+        approximate = self.vectors is not None and len(self.vectors) > EXACT
+        return Candidates(np.minimum(one, other), np.maximum(one, other), self.pairs.lexical, 0, approximate)
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """(C,) of the candidates."""
+        return self.matcher.log_odds(self.columns)
+
+    def score(self, left: Ints, right: Ints) -> Floats:
+        """(P,) log odds of pairs, also of such that are no candidates."""
+        place, one, other = self._places(left, right)
+        unknown = np.flatnonzero(place < 0)
+        score = np.empty(len(place), np.float64)
+        score[place >= 0] = self.log_odds[place[place >= 0]]
+        if len(unknown):
+            score[unknown] = self._beside(one[unknown], other[unknown])
+        return score
+
+    def keeping(self, texts: Ints) -> "MatchedTexts":
+        """Itself."""
+        return self
+
+    def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "MatchedTexts":
+        """The same with the matcher moved by answers.
+
+        Args:
+            left: (A,) texts.
+            right: (A,) the others.
+            same: (A,) whether they say the same.
+        """
+        place = self._places(left, right)[0]
+        asked = place >= 0
+        return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
+
+    def why(self, left: Ints, right: Ints) -> list[str]:
+        """(P,) what adds most to the log odds of each pair, and what takes most away."""
+        place = self._places(left, right)[0]
+        known = np.flatnonzero(place >= 0)
+        added = self.matcher.effects(self.columns, place[known])
+        largest = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :SHOWN]
+        reasons = ["a person says so"] * len(place)
+        for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
+            reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
+        return reasons
+
+    def explaining(self, left: Ints, right: Ints) -> Callable[[Ints], list[str]]:
+        """A function from positions of pairs to `why`."""
+        return lambda at: self.why(left[at], right[at])
+
+    @cached_property
+    def _place_of_text(self) -> Ints:
+        return np.argsort(self.order)
+
+    @cached_property
+    def _keys(self) -> tuple[Ints, Ints]:
+        """Keys of the candidates, ascending, and their positions."""
+        key = self.pairs.left * len(self.order) + self.pairs.right
+        order = np.argsort(key)
+        return key[order], order
+
+    def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
+        """(P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
+        ends = self._place_of_text[left], self._place_of_text[right]
+        one, other = np.minimum(*ends), np.maximum(*ends)
+        keys, order = self._keys
+        if not len(keys):
+            return np.full(len(one), -1), one, other
+        at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
+        return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
+
+    def _beside(self, left: Ints, right: Ints) -> Floats:
+        """(P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
+        touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
+        both = lexical_rows(self.terms)
+        cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
+        known = self.pairs.cosine
+        pairs = Pairs(
+            len(self.order),
+            np.append(left, self.pairs.left[touched]),
+            np.append(right, self.pairs.right[touched]),
+            np.append(pair_dots(both, left, right), self.pairs.lexical[touched]),
+            None if cosine is None or known is None else np.append(cosine, known[touched]),
+        )
+        columns = pair_features(self.terms, pairs)
+        return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
+
+
+def _within(both: Csr, vectors: NDArray[np.float32] | None, searched: Vectors, limits: Limits) -> tuple[Ints, Ints]:
+    """Pairs within limits."""
+    apart, packed = large_blocks(limits)
+    found = [(np.empty(0, np.int64),) * 2]
+    for block in apart:
+        left, right = nearest_pairs(both[block], None if vectors is None else vectors[block])
+        found.append((block[left], block[right]))
+    if len(packed):
+        near = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
+        found.append((packed[near.left], packed[near.right]))
+    ends = [np.concatenate(side) for side in zip(*found, strict=True)]
+    return np.minimum(*ends), np.maximum(*ends)

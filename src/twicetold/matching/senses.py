@@ -1,0 +1,6 @@
+"""What "the same" means: copies with small changes, the same thing, or the same event or topic."""
+
+from typing import Literal, TypeAlias, get_args
+
+Sense: TypeAlias = Literal["copies", "same", "topic"]
+SENSES: tuple[Sense, ...] = get_args(Sense)
