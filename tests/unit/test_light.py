@@ -96,7 +96,7 @@ def test_a_file_is_used_without_a_model(questions_file, tmp_path):
     )
     assert len(linked.splitlines()) >= 19
     assert len(lexical.splitlines()) == len(mixture.splitlines()) == 19
-    assert json.loads(summary)["agreement"]["measures"]["average_precision"]["value"] > 0
+    assert json.loads(summary)["agreement"]["measures"]["b3"]["value"] > 0
     assert "ARI" in table
     assert json.loads(scored)["score"] > 0
 

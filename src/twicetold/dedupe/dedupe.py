@@ -16,6 +16,7 @@ Shape letters: n texts, m distinct texts.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.link_threshold import LinkThreshold
-from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
@@ -41,6 +41,9 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+
+if TYPE_CHECKING:
+    from twicetold.dedupe.matched import MatchedTexts
 
 EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
 BELOW = 1.0  # log-odds that a pair may lack to be almost a link
@@ -75,7 +78,7 @@ class Prepared:
     limits: Limits | None = None
     constraints: Constraints | None = None
     truth: KnownGroups | None = None
-    matched: MatchedTexts | None = None
+    matched: "MatchedTexts | None" = None
 
     @classmethod
     def of(
@@ -110,6 +113,8 @@ class Prepared:
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
         pairs, matched = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured), None
         if thresholds.unlabelled and by_matcher and isinstance(model.trained, Ensemble):
+            from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
+
             progress("comparing what texts share and what they do not")
             within = None if limits is None else limits.take(distinct.rows)
             matched = MatchedTexts.of(model.trained, distinct.texts, vectors, within, options.sense)

@@ -19,23 +19,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.matching.candidates import Pairs, candidates
-from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import pair_features
-from twicetold.matching.regression import fit_logistic
-from twicetold.matching.terms import Terms
 from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
+
+if TYPE_CHECKING:
+    from twicetold.matching.candidates import Pairs
 
 VECTORS = "vectors"  # name of the member of vectors
 MEANING = "meaning"  # the label: what two texts share that say the same
@@ -186,7 +184,7 @@ def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.fl
     return np.asarray(np.divide(part, length, out=np.zeros_like(part), where=length > 0), np.float32)
 
 
-def even_cosines(model: TrainedModel | None, vectors: NDArray[np.float32] | None, pairs: Pairs) -> Pairs:
+def even_cosines(model: TrainedModel | None, vectors: NDArray[np.float32] | None, pairs: "Pairs") -> "Pairs":
     """Pairs whose cosines are spread as those that the matcher knows, where the vectors are others.
 
     Vectors of some models lie in a narrow cone. So that two texts have the mean cosine `EVEN`, and equal ones 1,
@@ -200,6 +198,12 @@ def even_cosines(model: TrainedModel | None, vectors: NDArray[np.float32] | None
 
 
 def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> Decision:
+    from twicetold.matching.candidates import candidates  # with scikit-learn, which loading a model does not need
+    from twicetold.matching.matcher import Matcher
+    from twicetold.matching.pair_features import pair_features
+    from twicetold.matching.regression import fit_logistic
+    from twicetold.matching.terms import Terms
+
     if len(texts) < FEW:
         return PRIOR
     rows = _some_with_nearest(vectors, texts)
