@@ -1,7 +1,9 @@
 """Learns the generic matcher: the mean of kinds, and how they differ.
 
-Each kind weighs the same, and each file within it. The mean μ is a ridge regression over all kinds; the coefficients of
-a kind are a regression over its files with μ as prior. Pairs of large files are sampled, and weighted accordingly.
+Each kind weighs the same, and each file within it. The mean μ is a ridge regression over all kinds, in which each file
+has an intercept of its own as well: how many of a file's candidates match says nothing of what makes a pair match. The
+coefficients of a kind are a regression over its files with μ as prior. Pairs of large files are sampled, and weighted
+accordingly. The precisions were chosen by the groups of files whose kind was held out.
 
 Shape letters: P pairs, F features, K kinds.
 """
@@ -23,7 +25,8 @@ from twicetold.trained.fitted import static_vectors
 from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
 
 SIZE = 3_000.0  # weight of all pairs together
-RIDGE = 50.0  # precision of coefficients around 0
+RIDGE = 3.0  # precision of coefficients around 0
+OF_FILE = 1.0  # precision of a file's intercept around that of all
 OF_KIND = 100.0  # precision of a kind's coefficients around the mean
 SPREAD = 0.3  # τ of answers
 MATCHES, OTHERS = 1_500, 4_000  # pairs of a file that are sampled
@@ -81,7 +84,8 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | 
     if not files:
         raise ValueError("there are no files to learn from")
     names = tuple(files[0].compared.columns)
-    rows, same, weights, kinds = _sampled(files, names)
+    rows, same, weights, number = _sampled(files, names)
+    kinds = np.array([one.file.kind for one in files])[number]
     mean = np.average(rows, axis=0, weights=weights)
     scale = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=weights)) + LEAST_SCALE
     inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
@@ -92,13 +96,19 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | 
         start[[1 + place for place in known]] = slopes * scale[known]
         start[0] = base.coefficients[0] + (mean[known] - base.mean) @ slopes
         ridge[[0, *(1 + place for place in known)]] = OF_KIND
-    prior = fit_logistic(inputs, same, mean=start, precision=ridge, weights=SIZE * weights)
+    prior = fit_logistic(
+        np.column_stack([inputs, number[:, None] == np.arange(len(files))]),
+        same,
+        mean=np.append(start, np.zeros(len(files))),
+        precision=np.append(ridge, np.full(len(files), OF_FILE)),
+        weights=SIZE * weights,
+    )[: len(start)]
     differ = [
         fit_logistic(
             inputs[kinds == kind],
             same[kinds == kind],
             mean=prior,
-            precision=np.full(len(prior), OF_KIND),
+            precision=np.append(OF_FILE, np.full(len(names), OF_KIND)),
             weights=SIZE * weights[kinds == kind] / weights[kinds == kind].sum(),
         )
         - prior
@@ -109,8 +119,8 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | 
 
 def _sampled(
     files: Sequence[Labelled], names: Sequence[str]
-) -> tuple[Floats, NDArray[np.bool_], Floats, NDArray[np.str_]]:
-    """(P, F) features, (P,) truth, (P,) weights that add up to 1, and (P,) kinds, of pairs of all files."""
+) -> tuple[Floats, NDArray[np.bool_], Floats, NDArray[np.int64]]:
+    """(P, F) features, (P,) truth, (P,) weights that add up to 1, and (P,) numbers of files, of pairs of all files."""
     of_kind = Counter(one.file.kind for one in files)
     parts: list[tuple[Floats, NDArray[np.bool_], Floats]] = []
     for one in files:
@@ -120,9 +130,9 @@ def _sampled(
         rows = np.column_stack([one.compared.columns[name][chosen] for name in names]).astype(np.float64)
         weight /= weight.sum() * of_kind[one.file.kind] * len(of_kind)
         parts.append((rows, one.same[chosen], weight))
-    kinds = np.repeat([one.file.kind for one in files], [len(weight) for _, _, weight in parts])
+    number = np.repeat(np.arange(len(files)), [len(weight) for _, _, weight in parts])
     rows, same, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rows, same, weights, kinds
+    return rows, same, weights, number
 
 
 def held_out(files: Sequence[Labelled], *, spread: float = SPREAD) -> Mapping[str, Matcher]:
