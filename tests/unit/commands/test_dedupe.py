@@ -104,7 +104,7 @@ def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_
     long = "The committee met on Monday in the large hall to talk about the new bridge over the river, which costs"
     texts = ["swim swim", "swim swims", f"{long} 4711 euros", f"{long} 4712 euros", "red boat", "boat", "tents", "tent"]
     (tmp_path / "texts.csv").write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
-    done = twicetold("dedupe", "texts.csv", "--compare", "letters", "--threshold", "0.3", "-o", "out.csv")
+    done = twicetold("dedupe", "texts.csv", "--compare", "letters", "--threshold", "0.05", "-o", "out.csv")
     head, *groups = done.stderr[done.stderr.index("loosest groups") :].splitlines()[:-1]
     assert head.endswith("weakest link that holds it together, by which they are sorted):")
     scores = [float(line.split(", ")[2].split()[0]) for line in groups]
@@ -434,7 +434,7 @@ def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_fi
 
 
 def test_links_are_written_some_at_a_time_and_are_the_same(tmp_path, monkeypatch):
-    rows = [f"the order {number} was sent" for number in range(12)] + ["The order 3 was sent"]
+    rows = [f"the order was sent{number * ' !'}" for number in range(12)] + ["The order was sent !"]
     (tmp_path / "in.csv").write_text("\n".join(["text", *rows]))
     monkeypatch.chdir(tmp_path)
     sizes = []
