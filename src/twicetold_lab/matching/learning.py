@@ -3,7 +3,7 @@
 Each kind weighs the same, and each file within it. The mean μ is a ridge regression over all kinds, in which each file
 has an intercept of its own as well: how many of a file's candidates match says nothing of what makes a pair match. The
 coefficients of a kind are a regression over its files with μ as prior. Pairs of large files are sampled, and weighted
-accordingly. The precisions were chosen by the groups of files whose kind was held out.
+accordingly. The precisions were chosen by the groups, and the links of two tables, of kinds that were held out.
 
 Shape letters: P pairs, F features, K kinds.
 """
@@ -25,7 +25,7 @@ from twicetold.trained.fitted import static_vectors
 from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
 
 SIZE = 3_000.0  # weight of all pairs together
-RIDGE = 3.0  # precision of coefficients around 0
+RIDGE = 10.0  # precision of coefficients around 0
 OF_FILE = 1.0  # precision of a file's intercept around that of all
 OF_KIND = 100.0  # precision of a kind's coefficients around the mean
 SPREAD = 0.3  # τ of answers
@@ -108,7 +108,7 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | 
             inputs[kinds == kind],
             same[kinds == kind],
             mean=prior,
-            precision=np.append(OF_FILE, np.full(len(names), OF_KIND)),
+            precision=np.full(len(prior), OF_KIND),
             weights=SIZE * weights[kinds == kind] / weights[kinds == kind].sum(),
         )
         - prior
