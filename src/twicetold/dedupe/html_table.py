@@ -27,7 +27,8 @@ _STYLE = (
     ".twicetold :is(td,th){padding:.2em .6em;text-align:left;vertical-align:top;white-space:normal}"
     ".twicetold td+td{overflow-wrap:anywhere}.twicetold td:last-child{text-align:right;overflow-wrap:normal}"
     ".twicetold tbody{border-top:1px solid #8886}.twicetold tbody th{font-weight:normal;opacity:.7}"
-    ".twicetold mark{background:#fc08;color:inherit}.twicetold del{opacity:.6}.twicetold del+mark{margin-left:.2em}</style>"
+    ".twicetold mark{background:#fc08;color:inherit}.twicetold del{opacity:.6}"
+    ".twicetold del+mark{margin-left:.2em}</style>"
 )
 _PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>twicetold: {title}</title>'
