@@ -19,8 +19,8 @@ NAMES = 5  # of equal texts that are shown
 WIDTH, NAME_WIDTH, NOTE_WIDTH = 240, 40, 400  # characters of a text, a name and a sentence that are shown
 ELEMENTS = {ADDED: "mark", LACKING: "del"}
 _LEGEND = (
-    "The first text of a group stands for it. What another one has besides is <mark>marked</mark>, what it lacks is "
-    "<del>struck out</del>. Doubtful groups come first."
+    "<p>What a text has besides the first one of its {noun} is <mark>marked</mark>, what it lacks is "
+    "<del>struck out</del>. Doubtful {noun}s come first.</p>"
 )
 _STYLE = (
     "<style>.twicetold{max-width:75em}.twicetold table{border-collapse:collapse;width:100%}"
@@ -96,7 +96,7 @@ class HtmlTable:
         parts = ['<div class="twicetold">', _STYLE, notes]
         if shown:
             head = "<thead><tr><th>row<th>text<th>probability</thead>"
-            parts += [f"<p>{_LEGEND}</p><table>", head, *map(_body, shown), "</table>"]
+            parts += [_LEGEND.format(noun=self.noun), "<table>", head, *map(_body, shown), "</table>"]
         if more := self.count - sum(group.count for group in shown):
             parts.append(f"<p>Not shown: {counted(more, self.noun)}.</p>")
         return "\n".join([*parts, "</div>"])
