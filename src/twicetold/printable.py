@@ -6,6 +6,7 @@ Scripts and commands take `print` from here.
 import builtins
 import json
 import re
+from difflib import SequenceMatcher
 from typing import Any
 
 _CONTROLS = re.compile(
@@ -19,7 +20,11 @@ _SECRET = re.compile(
     r"""((?:[?&;][\w.-]*(?:secret|token|signature|credential|key)[\w.-]*|\b\w*(?:password|passwd|pwd))=)[^\s'"<>&;]+""",
     re.IGNORECASE,
 )
+_WORD = re.compile(  # one sign of Han and kana is a word
+    r" ?(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w ]+)"
+)
 HIDDEN = "***"
+ADDED, LACKING, COMMON = "+", "-", ""
 
 
 def printable(text: object) -> str:
@@ -71,3 +76,31 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
     start = 0 if place < width * 2 // 3 else max(0, min(place - width // 3, max(map(len, texts)) - width))
     shown = [f"{'…' * (start > 0)}{text[start : start + width]}{'…' * (len(text) > start + width)}" for text in texts]
     return shown[0], shown[1]
+
+
+def word_changes(one: str, other: str, *, width: int) -> list[tuple[str, str]]:
+    """Words that one of two texts has and the other one has not, in the excerpts that `differing` makes of them.
+
+    Args:
+        one: a text.
+        other: another.
+        width: characters of each excerpt.
+
+    Returns:
+        runs of words: `COMMON` ones of both, `ADDED` ones of `other` alone, `LACKING` ones of `one` alone.
+
+    Examples:
+        >>> from twicetold.printable import word_changes
+        >>> word_changes("a red tent for two", "A red tent, green", width=60)
+        [('', 'A red tent'), ('-', ' for two'), ('+', ', green')]
+    """
+    left, right = (_WORD.findall(text) for text in differing(one, other, width=width))
+    words = [[word.strip().casefold() for word in side] for side in (left, right)]
+    same = SequenceMatcher(a=words[0], b=words[1], autojunk=False)
+    runs: list[tuple[str, str]] = []
+    for kind, start, end, begin, stop in same.get_opcodes():
+        if kind == "equal":
+            runs.append((COMMON, "".join(right[begin:stop])))
+        else:
+            runs += [(LACKING, "".join(left[start:end])), (ADDED, "".join(right[begin:stop]))]
+    return [(kind, words) for kind, words in runs if words]

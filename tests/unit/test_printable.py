@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from twicetold.errors import readable_errors
-from twicetold.printable import differing, json_text, print, printable, without_passwords
+from twicetold.printable import differing, json_text, print, printable, without_passwords, word_changes
 from twicetold_lab.tracking import Settings
 from twicetold_lab.tracking.pages import runs_page
 from twicetold_lab.tracking.run import flatten
@@ -135,3 +135,24 @@ def test_excerpts_of_two_texts_show_the_first_place_where_they_differ(one, other
         assert part in excerpt
         assert len(excerpt) <= 42
     assert found[0].startswith("…") == (len(one) > 40)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "changes"),
+    [
+        ("a red tent", "A red  tent", [("", "A red tent")]),
+        ("EOS 70D", "EOS 80D", [("", "EOS"), ("-", " 70D"), ("+", " 80D")]),
+        ("a tent, red", "a red tent", [("", "a"), ("+", " red"), ("", " tent"), ("-", ", red")]),
+        ("東京は晴れ", "東京は雨", [("", "東京は"), ("-", "晴れ"), ("+", "雨")]),
+        ("", "b", [("+", "b")]),
+        ("", "", []),
+    ],
+)
+def test_words_that_one_of_two_texts_has_alone(one, other, changes):
+    assert word_changes(one, other, width=60) == changes
+
+
+def test_words_of_long_texts_are_compared_from_where_they_differ():
+    changes = word_changes("word " * 10_000 + "red", "word " * 10_000 + "blue", width=60)
+    assert changes[-2:] == [("-", " red"), ("+", " blue")]
+    assert sum(len(words) for _, words in changes) <= 2 * 62

@@ -229,12 +229,12 @@ def write_files(
     format: str | None,
     explain: Why | None,
 ) -> NDArray[np.bool_]:
-    """Write rows with their groups, links and the pairs to review.
+    """Write rows with their groups, links, the pairs to review and a page.
 
     Args:
         read: the texts.
         groups: of the texts.
-        files: those of `rows`, `links`, `review` and `dropped rows`; None: it is not written.
+        files: those of `rows`, `links`, `review`, `page` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
         explain: from positions of links to why they are links; None: it is not written.
@@ -251,6 +251,8 @@ def write_files(
     if (file := files["review"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
             write(read.review(groups))
+    if (file := files["page"]) is not None:
+        groups.html(read.names.to_pylist()).write(file)
     grouped = read.with_groups(groups)
     for what, chosen in (("dropped rows", ~survives), ("rows", survives if drop else np.ones_like(survives))):
         if (file := files[what]) is not None:

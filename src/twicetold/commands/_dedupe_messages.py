@@ -170,12 +170,8 @@ def _exponent(value: float) -> int:
 
 def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
     """Lines about the groups that the weakest links hold together, with the place where two texts differ."""
-    import numpy as np
-
-    table = groups.table
-    lines = []
-    several = np.flatnonzero(table.distinct > 1)
-    loose = several[np.lexsort((-table.size[several], groups.links.score[table.weakest[several]]))]
+    lines, order = [], groups.doubtful_first()
+    loose = order[groups.table.distinct[order] > 1]
     if len(loose):
         lines.append(f"loosest groups ({LOOSEST_BY}):")
     for position in loose[:LOOSEST]:

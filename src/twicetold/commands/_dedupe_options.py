@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import typer
 
-from twicetold.commands._options import Compare, Json, OutFile, Reading, option_parameters
+from twicetold.commands._options import Compare, Html, Json, OutFile, Reading, option_parameters
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class OfFile:
         str | None,
         typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
     ] = None
+    html: Html = None
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,10 @@ About = Annotated[
     str | None,
     typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Page to write for a browser, the doubtful first, differences marked."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[

@@ -1,11 +1,12 @@
 """`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from twicetold.commands._options import Json, OutFile, Reading, file_format, with_options
+from twicetold.commands._options import Html, Json, OutFile, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.dedupe.options import HELP
@@ -70,6 +71,7 @@ def link(
         Letters | None,
         typer.Option("--compare", help="Letters and words alone.", show_default="and vectors, if installed"),
     ] = None,
+    html: Html = None,
     as_json: Json = False,
 ) -> None:
     """Pair rows of one file with rows of another whose texts say the same.
@@ -84,7 +86,7 @@ def link(
     """
     import sys
 
-    _check(left, right, out, as_json=as_json)
+    _check(left, right, {"pairs": out, "page": html}, as_json=as_json)
     with progress("loading libraries"):
         from twicetold.dedupe.link import link as link_rows
         from twicetold.tables.files import write_rows
@@ -100,6 +102,8 @@ def link(
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
         write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
+    if html is not None:
+        linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
     summary = _summary((one, other), linked)
     if as_json:
         print(json_text({**summary, "threshold": threshold, "one_to_one": one_to_one}))
@@ -121,19 +125,19 @@ def _names(asked: str) -> tuple[str, str]:
     return names[0], names[-1]
 
 
-def _check(left: str, right: str, out: str, *, as_json: bool) -> None:
-    """Refuse files that cannot all be read and written.
+def _check(left: str, right: str, written: Mapping[str, str | None], *, as_json: bool) -> None:
+    """Refuse files that cannot all be read and written; written ones are by what is written, None: it is not.
 
     Raises:
         typer.BadParameter: if there are such.
     """
     from twicetold.tables.streams import STANDARD, is_one_file
 
-    if as_json and out == STANDARD:
+    if as_json and STANDARD in written.values():
         raise typer.BadParameter("--json prints to stdout: write the pairs to a file, with -o")
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
-    require_apart({"pairs": out}, {"left texts": left, "right texts": right})
+    require_apart(written, {"left texts": left, "right texts": right})
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:
@@ -160,7 +164,7 @@ def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> l
 
 def _doubtful(one: "TextFile", other: "TextFile", linked: "LinkedRows") -> list[str]:
     """Lines about the least probable pairs, with the place where two texts differ."""
-    order = linked.probability.argsort(kind="stable")[:SHOWN].tolist()
+    order = linked.doubtful_first()[:SHOWN].tolist()
     lines = ["least probable pairs:"] if order else []
     for pair in order:
         texts = differing(one.texts[linked.left[pair]], other.texts[linked.right[pair]])

@@ -220,6 +220,7 @@ def dedupe(
         links=prepared.in_rows(links),
         table=table,
         summary=_summary(prepared, grouped, table, candidates, progress),
+        texts=texts_of(texts),
         review=None if review is None else prepared.in_rows(review),
         why=None if prepared.matched is None else prepared.matched.explaining(links.left, links.right),
     )

@@ -12,8 +12,8 @@ pairs that reach the threshold t.
 Shape letters: n and m rows of the tables, P pairs of texts, L pairs of rows.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
+from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
 from twicetold.dedupe.limits import Limits
 from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # with it comes faiss, for which `twicetold.load` does not wa
 THRESHOLD = 0.5
 MOST = 10_000_000  # pairs of rows
 LEAST_GAIN = 1e-9  # of a link at the threshold itself, so that it is one
+COLLAPSED = 10_000  # pairs among which those of equal texts are shown as one
 DIGITS = 6  # of a gain: the last bits depend on the order of rows
 
 Sides: TypeAlias = tuple[Column, Column]
@@ -44,13 +46,14 @@ Sides: TypeAlias = tuple[Column, Column]
 
 @dataclass(frozen=True)
 class LinkedRows:
-    """Pairs of rows of two tables that say the same, ordered by their rows.
+    """Pairs of rows of two tables that say the same, ordered by their rows. A notebook shows the doubtful first.
 
     Args:
         left: (L,) row of the left table.
         right: (L,) row of the right one.
         probability: (L,) that their texts say the same.
         rows: n and m.
+        texts: n of the left table and m of the right one.
         without_values: number of rows of both that have no value in a column of `same` or `within`.
 
     Examples:
@@ -70,6 +73,7 @@ class LinkedRows:
     right: Ints
     probability: Floats
     rows: tuple[int, int]
+    texts: tuple[Sequence[str], Sequence[str]] = field(repr=False, compare=False)
     without_values: int = 0
 
     def __len__(self) -> int:
@@ -83,6 +87,35 @@ class LinkedRows:
         """Rows of the left table, and of the right one, that are in none, ascending."""
         left, right = self.linked()
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
+
+    def doubtful_first(self) -> Ints:
+        """(L,) positions of the pairs, the least probable first."""
+        return np.argsort(self.probability, kind="stable")
+
+    def html(self, names: tuple[Sequence[Any], Sequence[Any]] | None = None) -> HtmlTable:
+        """The pairs as a table that marks what differs; `write` makes a page of it.
+
+        Args:
+            names: n ids or numbers of the left table and m of the right one; None: numbers of rows, from 0.
+        """
+        sides = (len(side) for side in self.linked())
+        about = [f"{count:,} of {rows:,} rows" for count, rows in zip(sides, self.rows, strict=True)]
+        note = f"{counted(len(self), 'pair')} with {about[0]} on the left and {about[1]} on the right."
+        return HtmlTable("pair", [note], len(self), self._shown(names or (range(self.rows[0]), range(self.rows[1]))))
+
+    def _repr_html_(self) -> str:
+        return self.html().fragment()
+
+    def _shown(self, names: tuple[Sequence[Any], Sequence[Any]]) -> Iterator[ShownGroup]:
+        equal: dict[tuple[str, str], list[int]] = {}
+        for pair in self.doubtful_first().tolist()[:COLLAPSED]:
+            texts = self.texts[0][self.left[pair]], self.texts[1][self.right[pair]]
+            equal.setdefault(texts, []).append(pair)
+        for texts, pairs in equal.items():
+            left, right = (np.unique(side[pairs]).tolist() for side in (self.left, self.right))
+            one = Member([f"left {names[0][row]}" for row in left], texts[0])
+            other = Member([f"right {names[1][row]}" for row in right], texts[1], float(self.probability[pairs[0]]))
+            yield ShownGroup([one, other], count=len(pairs))
 
 
 def link(
@@ -133,7 +166,7 @@ def link(
     ]
     without_values = 0 if limits is None else limits.alone
     if not all(counts):
-        return LinkedRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), counts, without_values)
+        return LinkedRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), counts, sides, without_values)
     text, *pairs, of_pair = _probable(
         [*sides[0], *sides[1]], counts[0], further, threshold=threshold, lexical=lexical, matcher=matcher
     )
@@ -147,7 +180,7 @@ def link(
         chosen = assignment(rank[one], rank[other + counts[0]], gain)
         pair, one, other = pair[chosen], one[chosen], other[chosen]
     order = np.lexsort((other, one))
-    return LinkedRows(one[order], other[order], of_pair[pair[order]], counts, without_values)
+    return LinkedRows(one[order], other[order], of_pair[pair[order]], counts, sides, without_values)
 
 
 def assignment(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:

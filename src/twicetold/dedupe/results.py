@@ -3,7 +3,7 @@
 Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from twicetold.dedupe.agreement import GroupAgreement
+from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
 from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
 from twicetold.evaluation.guarantee import GuaranteedPrecision
-from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.grouping import NO_LINK, Floats, Ints
+from twicetold.printable import counted
 
 PROBABILITY = "probability_to_representative"
 ADDED = ("group", "representative", PROBABILITY)
@@ -143,7 +145,7 @@ class DedupeSummary:
 
 @dataclass(frozen=True)
 class TextGroups:
-    """Groups of texts that say the same.
+    """Groups of texts that say the same. A notebook shows them as a table, the doubtful first.
 
     Args:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
@@ -154,6 +156,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
+        texts: n of them.
         review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
@@ -184,12 +187,60 @@ class TextGroups:
     links: TextLinks
     table: GroupsOfTexts
     summary: DedupeSummary
+    texts: Sequence[str] = field(repr=False, compare=False)
     review: TextLinks | None = None
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
+
+    def doubtful_first(self) -> Ints:
+        """(G,) positions in the table: first the groups that the weakest links hold together, equal texts last."""
+        score, held = np.full(len(self.table), np.inf), self.table.weakest != NO_LINK
+        score[held] = self.links.score[self.table.weakest[held]]
+        return np.lexsort((-self.table.size, score))
+
+    def html(self, names: Sequence[Any] | None = None) -> HtmlTable:
+        """The groups as a table that marks what differs from the representative; `write` makes a page of it.
+
+        Args:
+            names: n ids or numbers; None: numbers of rows, from 0.
+        """
+        counts = self.summary.counts
+        about = (
+            f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,}, linked "
+            f"from probability {self.summary.threshold.probability:.3f} on."
+        )
+        shown = self._shown(range(len(self.texts)) if names is None else names)
+        return HtmlTable("group", (about, *self.summary.warnings), len(self.table), shown)
+
+    def _repr_html_(self) -> str:
+        return self.html().fragment()
+
+    def _shown(self, names: Sequence[Any]) -> Iterator[ShownGroup]:
+        order = np.argsort(self.group, kind="stable")
+        starts = np.searchsorted(self.group, self.table.group, sorter=order)
+        for position in self.doubtful_first().tolist():
+            rows = order[starts[position] : starts[position] + self.table.size[position]]
+            first = int(self.representative[rows[0]])
+            rank = np.lexsort((self.probability[rows], self.exact[rows] != self.exact[first], rows != first))
+            equal: dict[int, list[int]] = {}
+            for row in rows[rank].tolist():
+                equal.setdefault(int(self.exact[row]), []).append(row)
+            members = [
+                Member(
+                    [names[row] for row in same],
+                    self.texts[same[0]],
+                    None if same[0] == first else float(self.probability[same[0]]),
+                )
+                for same in equal.values()
+            ]
+            heading = f"group {self.table.group[position]}: {counted(len(rows), 'text')}"
+            if (weakest := int(self.table.weakest[position])) != NO_LINK:
+                heading += f", weakest link {self.links.probability[weakest]:.3f}"
+                heading += "" if self.why is None else f" ({self.why(np.array([weakest]))[0]})"
+            yield ShownGroup(members, heading)
 
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:

@@ -53,6 +53,16 @@ def test_it_says_what_the_library_says(family, run, twicetold, questions_file, t
     assert [group["size"] for group in summary["each_group"]] == found.table.size.tolist()
 
 
+def test_a_page_names_rows_by_their_ids(questions_file, tmp_path):
+    line = ("dedupe", f"{questions_file}", "--compare", "letters", "--id", "id", "-o", f"{tmp_path / 'out.csv'}")
+    for page, code in ((tmp_path / "out.html", 0), (tmp_path / "out.csv", 2)):
+        assert CliRunner().invoke(app, [*line, "--html", f"{page}"]).exit_code == code
+    page = (tmp_path / "out.html").read_text()
+    assert "<td>q0, q2<td" in page
+    assert " rate cut film <mark>star</mark><td>" in page
+    assert CliRunner().invoke(app, ["dedupe", f"{questions_file}", "--dry-run", "--html", "a.html"]).exit_code == 2
+
+
 @pytest.mark.parametrize(("out", "dropped"), [("u.csv", "u.dropped.csv"), ("u.csv.gz", "u.dropped.csv.gz")])
 def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetold, questions_file, tmp_path):
     options = ("--compare", "letters")

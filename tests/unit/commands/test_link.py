@@ -63,6 +63,15 @@ def test_the_summary_in_sentences_names_the_least_probable_pairs(files):
     assert "new.csv: 3 rows, 2 linked, 1 not, 1 bad row left out\nleast probable pairs:\n" in done.stderr
 
 
+def test_a_page_names_rows_by_their_ids(files):
+    options = (*LETTERS, "--text", "title,name", "--id", "id", "--skip-bad", "-o", "out.csv", "--html", "out.html")
+    assert call("old.csv", "new.csv", *options).exit_code == 0
+    page = (files / "out.html").read_text()
+    assert "<td>left o0<td" in page
+    assert "<td>right n2<td" in page
+    assert "2 pairs with 2 of 3 rows on the left and 2 of 3 rows on the right" in page
+
+
 def test_columns_limit_links_and_are_compared(files):
     options = (*LETTERS, "--text", "title,name", "--skip-bad", "-o", "out.jsonl", "--json")
     done = call("old.csv", "new.csv", *options, "--same", "brand", "--threshold", "0.01")
@@ -87,6 +96,9 @@ def test_columns_limit_links_and_are_compared(files):
         (("--compare", "words"), 2, "words"),
         (("--json",), 2, "--json prints to stdout"),
         (("-o", "old.csv"), 2, "from which the left texts are read: name another file"),
+        (("--html", "./old.csv"), 2, "the page would replace ./old.csv, from which the left texts are read"),
+        (("--html", "a.csv", "-o", "./a.csv"), 2, "the pairs and the page would both go to"),
+        (("--html", "-", "--json", "-o", "a.csv"), 2, "--json prints to stdout"),
         (("-o", "./new.csv"), 2, "from which the right texts are read: name another file"),
     ],
 )
