@@ -6,6 +6,7 @@ Scripts and commands take `print` from here.
 import builtins
 import json
 import re
+from difflib import SequenceMatcher
 from typing import Any
 
 _CONTROLS = re.compile(
@@ -20,6 +21,10 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 HIDDEN = "***"
+_WORD = re.compile(
+    r"\s*(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])"
+)  # kana and Han alone
+Runs = list[tuple[str, bool]]
 
 
 def printable(text: object) -> str:
@@ -71,3 +76,19 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
     start = 0 if place < width * 2 // 3 else max(0, min(place - width // 3, max(map(len, texts)) - width))
     shown = [f"{'…' * (start > 0)}{text[start : start + width]}{'…' * (len(text) > start + width)}" for text in texts]
     return shown[0], shown[1]
+
+
+def words_that_differ(one: str, other: str) -> tuple[Runs, Runs]:
+    """Both texts as runs of words, each with whether the other text lacks them there, case and white space aside.
+
+    Examples:
+        >>> from twicetold.printable import words_that_differ
+        >>> words_that_differ("a green tent", "A tent")
+        ([('a', False), (' green', True), (' tent', False)], [('A', False), (' tent', False)])
+    """
+    texts = [_WORD.findall(text) for text in (one, other)]
+    words = [[word.strip().casefold() for word in text] for text in texts]
+    same = SequenceMatcher(None, words[0], words[1]).get_opcodes()
+    left = [("".join(texts[0][start:end]), kind != "equal") for kind, start, end, _, _ in same if start < end]
+    right = [("".join(texts[1][start:end]), kind != "equal") for kind, _, _, start, end in same if start < end]
+    return left, right
