@@ -104,7 +104,7 @@ def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: b
 
 
 def tell_answered(console: Console, review: "Review") -> None:
-    """How many pairs of a file have answers, and what they are for."""
+    """Say how many pairs of a file have answers, and what these are for."""
     given = sum(answer is not None for answer in review.answers)
     console.print(
         f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for dedupe --pairs "
