@@ -145,6 +145,8 @@ class Questions:
         Raises:
             ValueError: if there is no answer.
         """
+        if not self._answers[0]:
+            raise ValueError("there is no answer to take back")
         (*left, one), (*right, other), (*answers, _) = self._answers
         self._answers = (left, right, answers)
         ends = self._place[[one]], self._place[[other]]
