@@ -6,7 +6,7 @@ Scripts and commands take `print` from here.
 import builtins
 import json
 import re
-from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
 _CONTROLS = re.compile(
@@ -79,16 +79,17 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
 
 
 def words_that_differ(one: str, other: str) -> tuple[Runs, Runs]:
-    """Both texts as runs of words, each with whether the other text lacks them there, case and white space aside.
+    """Both texts as runs of words, each with whether the other text lacks them, case, white space and order aside.
 
     Examples:
         >>> from twicetold.printable import words_that_differ
-        >>> words_that_differ("a green tent", "A tent")
-        ([('a', False), (' green', True), (' tent', False)], [('A', False), (' tent', False)])
+        >>> words_that_differ("a green tent", "Tent, a")
+        ([('a', False), (' green', True), (' tent', False)], [('Tent', False), (',', True), (' a', False)])
     """
-    texts = [_WORD.findall(text) for text in (one, other)]
-    words = [[word.strip().casefold() for word in text] for text in texts]
-    same = SequenceMatcher(None, words[0], words[1]).get_opcodes()
-    left = [("".join(texts[0][start:end]), kind != "equal") for kind, start, end, _, _ in same if start < end]
-    right = [("".join(texts[1][start:end]), kind != "equal") for kind, _, _, start, end in same if start < end]
-    return left, right
+    left, right = ([(word, word.strip().casefold()) for word in _WORD.findall(text)] for text in (one, other))
+    return _marked(left, {key for _, key in right}), _marked(right, {key for _, key in left})
+
+
+def _marked(text: list[tuple[str, str]], known: set[str]) -> Runs:
+    runs = groupby(text, lambda each: each[1] not in known)
+    return [("".join(word for word, _ in run), differs) for differs, run in runs]
