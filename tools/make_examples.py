@@ -1,4 +1,4 @@
-"""Make `examples/`: generated questions, of which some are asked again with other spelling, and answers about pairs.
+"""Make `examples/`: generated questions, some of them in two spellings, answers about them, and products.
 
 The answers are those to the pairs that `twicetold label examples/questions.csv --compare letters -o pairs.csv` draws.
 """
@@ -27,6 +27,10 @@ SEED = 0
 AGAIN = 120  # questions of the file that are asked again
 TYPO, SWAP, DROP = 0.15, 0.08, 0.04  # chance of a word to be misspelt, to change places with its neighbour, to be lost
 MISSPELT = re.compile(r"\D{4,}$")  # what may have a typo
+BRANDS = {"Canvo": "PowerPix SX", "Nikura": "Colix S", "Sonara": "Vistashot DSC-W", "Panasol": "Lumira DMC-FZ"}
+CAMERAS = ("digital camera", "compact camera", "camera kit", "camcorder")
+COLOURS = ("black", "silver", "red", "blue")
+MODELS, LISTED = 9, 0.75  # cameras of a brand; chance that a shop has one of some colour
 FORMS = (str, str.lower, str.upper, lambda text: text.rstrip("?"), lambda text: f"{text.rstrip('?')} ???")
 
 
@@ -38,6 +42,7 @@ def main() -> None:
     texts, origins = questions()
     write_questions(out / "questions.csv", texts)
     write_answers(out / "answers.txt", texts, origins)
+    write_products(out / "products.csv")
 
 
 def questions() -> tuple[list[str], list[int]]:
@@ -66,6 +71,26 @@ def write_answers(file: Path, texts: list[str], origins: list[int]) -> None:
         fit(texts, lexical=True, folder=model)
         drawn = labelling(Path(scratch, "pairs.csv"), model=model, texts=texts).pairs
     write_text(file, "".join("y\n" if known[pair.left] == known[pair.right] else "n\n" for pair in drawn))
+
+
+def write_products(file: Path) -> None:
+    """Write cameras of some colours as three shops name them, with ids from 1 and the model that each one is."""
+    rng = np.random.default_rng(SEED)
+    rows = []
+    for brand, names in BRANDS.items():
+        series, code = names.split()
+        for number in rng.choice(np.arange(10, 99), MODELS, replace=False).tolist():
+            model, kind = f"{code}{number}0", CAMERAS[rng.integers(len(CAMERAS))]
+            size, zoom = rng.integers(4, 9) * 2, rng.integers(3, 20)
+            for colour in rng.choice(COLOURS, rng.integers(1, 3), replace=False).tolist():
+                shops = (
+                    f"{brand} {series} {model} {size} MP {kind} ({colour})",
+                    f"{brand} {model} {colour.title()} {kind.title()} with {zoom}x zoom, {size} megapixels",
+                    f"{model}{colour[0].upper()} {brand.upper()} {series} {size}MP",
+                )
+                rows += [(text, model) for text, has in zip(shops, rng.random(3) < LISTED, strict=True) if has]
+    lines = (f'{number},"{text}",{model}\n' for number, (text, model) in enumerate(rng.permutation(rows).tolist(), 1))
+    write_text(file, "".join(["id,title,model\n", *lines]))
 
 
 def asked(times: int, rng: np.random.Generator) -> list[str]:

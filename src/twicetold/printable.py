@@ -24,7 +24,6 @@ _WORD = re.compile(  # one sign of Han and kana is a word
     r" ?(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w ]+)"
 )
 HIDDEN = "***"
-ADDED, LACKING, COMMON = "+", "-", ""
 
 
 def printable(text: object) -> str:
@@ -78,29 +77,17 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def word_changes(one: str, other: str, *, width: int) -> list[tuple[str, str]]:
-    """Words that one of two texts has and the other one has not, in the excerpts that `differing` makes of them.
-
-    Args:
-        one: a text.
-        other: another.
-        width: characters of each excerpt.
-
-    Returns:
-        runs of words: `COMMON` ones of both, `ADDED` ones of `other` alone, `LACKING` ones of `one` alone.
+def word_changes(one: str, other: str) -> list[tuple[str, str, bool]]:
+    """Two texts as runs of words: what one has, what the other has in its place, and whether they are the same words.
 
     Examples:
         >>> from twicetold.printable import word_changes
-        >>> word_changes("a red tent for two", "A red tent, green", width=60)
-        [('', 'A red tent'), ('-', ' for two'), ('+', ', green')]
+        >>> word_changes("a red tent for two", "A red tent, green")
+        [('a red tent', 'A red tent', True), (' for two', ', green', False)]
     """
-    left, right = (_WORD.findall(text) for text in differing(one, other, width=width))
+    left, right = _WORD.findall(one), _WORD.findall(other)
     words = [[word.strip().casefold() for word in side] for side in (left, right)]
-    same = SequenceMatcher(a=words[0], b=words[1], autojunk=False)
-    runs: list[tuple[str, str]] = []
-    for kind, start, end, begin, stop in same.get_opcodes():
-        if kind == "equal":
-            runs.append((COMMON, "".join(right[begin:stop])))
-        else:
-            runs += [(LACKING, "".join(left[start:end])), (ADDED, "".join(right[begin:stop]))]
-    return [(kind, words) for kind, words in runs if words]
+    return [
+        ("".join(left[start:end]), "".join(right[begin:stop]), kind == "equal")
+        for kind, start, end, begin, stop in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes()
+    ]

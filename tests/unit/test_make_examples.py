@@ -25,6 +25,7 @@ def test_the_shipped_files_are_those_of_the_script(script, tmp_path):
     texts, origins = script.questions()
     script.write_questions(tmp_path / "questions.csv", texts)
     script.write_answers(tmp_path / "answers.txt", texts, origins)
+    script.write_products(tmp_path / "products.csv")
     for made in tmp_path.iterdir():
         assert made.read_text() == (EXAMPLES / made.name).read_text()
         assert made.stat().st_size < 60_000

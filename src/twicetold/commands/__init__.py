@@ -24,7 +24,7 @@ from twicetold.errors import shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
-COMMANDS = ("score", "pairs", "dedupe", "link", "topics", "index", "search", "label", "calibrate")
+COMMANDS = ("score", "pairs", "dedupe", "link", "topics", "index", "search", "ask", "label", "calibrate")
 PLUGINS = "twicetold.commands"  # entry points: a function or a `typer.Typer` by the command's name
 TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)

@@ -46,6 +46,16 @@ class OfFile:
         typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
     ] = None
     html: Html = None
+    ask: Annotated[
+        int | None,
+        typer.Option(
+            "--ask",
+            metavar="N",
+            min=1,
+            help="Without MODEL, ask about the N least certain pairs first, as the command ask does; more than before "
+            "asks for the others.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

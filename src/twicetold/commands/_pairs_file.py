@@ -24,13 +24,14 @@ from twicetold.tables.files import open_rows
 SIDES = ("left", "right")
 
 
-def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, Ints, Any]:
+def pairs_of(file: str, texts: TextFile, limits: Limits | None, *, unanswered: bool = False) -> tuple[Ints, Ints, Any]:
     """The option `pairs` of `twicetold.Model.dedupe`.
 
     Args:
         file: its path.
         texts: whose rows the pairs are of.
         limits: of what may be linked.
+        unanswered: give pairs without an answer as well.
 
     Raises:
         ValueError: if a row is unknown, an answer is none, a text is not that of its row, or pairs contradict each
@@ -49,8 +50,8 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
 
     answers = _answers(column(SAME), rows.name, at)
-    given = np.flatnonzero(answers != MISSING)
-    same = answers[given] == 1
+    given = np.flatnonzero((answers != MISSING) | unanswered)
+    same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
     names = column_of(texts.names).cast(pa.string())
     sides = []
     for side in SIDES:
@@ -64,8 +65,10 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         sides.append(place.to_numpy(zero_copy_only=False).astype(np.int64))
         if f"{side}_text" in rows.columns:
             _check_texts(column(f"{side}_text").take(pa.array(given)), texts, sides[-1], rows.name, lines[given])
+    known = answers[given] != MISSING
+    given = given[known]
     try:
-        Constraints.of(len(texts.texts), sides[0], sides[1], same).require_allowed(limits)
+        Constraints.of(len(texts.texts), sides[0][known], sides[1][known], answers[given] == 1).require_allowed(limits)
     except MustLinkRefused as error:
         raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
     except Contradiction as error:

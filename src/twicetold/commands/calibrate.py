@@ -34,8 +34,11 @@ def calibrate(
     left: Left = None,
     right: Right = None,
     label: Annotated[
-        str, typer.Option(help="Column with 1 or 0, true or false, yes or no; empty: not answered.")
-    ] = "label",
+        str | None,
+        typer.Option(
+            help="Column with 1 or 0, true or false, yes or no; empty: not answered.", show_default="label, or same"
+        ),
+    ] = None,
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     about: About = None,
     format: Format = None,

@@ -23,13 +23,16 @@ def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> Non
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv
-        twicetold dedupe questions.csv --compare letters --threshold 0.6 --drop -o unique.csv
+        twicetold dedupe questions.csv --compare letters --ask 20 --drop -o unique.csv
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL texts are compared by letters, words, numbers and codes, and by vectors where the extra static is
     installed; what that means for a pair was learnt on other files. --sense says which texts are duplicates: copies
     with small changes, texts about the same thing (the default), or about one event or topic. With --compare your
     vectors are compared alone, by cosine.
+
+    With --ask you are shown the least certain pairs first: y if both texts are the same, n if not. Your answers hold,
+    and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command goes on.
 
     With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
 
@@ -58,7 +61,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     from dataclasses import asdict
 
     with progress("loading libraries"):
-        from twicetold.commands import _dedupe_messages
+        from twicetold.commands import _dedupe_messages, ask
         from twicetold.commands._columns import fitted_to, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
 
@@ -67,6 +70,8 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
 
     common, alone = given_as(Common, given), given_as(OfFile, given)
     model, file = model_and_file(arguments, "dedupe", alone.compare)
+    if alone.ask is not None:
+        given = {**given, "answers": ask.answers_beside(file)}
     written = _outputs(model, file, given)
     columns, spelling = needed(given), file_format(common.format)
     with progress(f"reading {file}"):
@@ -88,6 +93,8 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return
+    if alone.ask is not None:
+        options["pairs"] = ask.ask_about(loaded, read, given["answers"], count=alone.ask, options=options)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
     kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
@@ -141,7 +148,7 @@ def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str
     out, drop = given["out"], given["drop"]
     aside = dropped_beside(out) if drop else None
     written = {"rows": out, "links": given["links"], "review": given["review"], "page": given["html"]}
-    written["dropped rows"] = aside
+    written |= {"dropped rows": aside, "answers": given.get("answers")}
     _check_outputs(written, drop=drop, as_json=given["as_json"], dry_run=given["dry_run"])
     sources = {"texts": file, "pairs": given["pairs"], "vectors": given["compare"], "weights": model}
     require_apart(written, sources)
@@ -167,7 +174,7 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
     given = {what: file for what, file in files.items() if file is not None}
     if dry_run:
         if drop or set(given) - {"rows"} or given["rows"] != STANDARD:
-            raise typer.BadParameter("--dry-run writes nothing: leave out -o, --links, --review, --html and --drop")
+            raise typer.BadParameter("--dry-run writes nothing: leave out -o, --links, --review, --html, --ask, --drop")
         return
     if as_json and STANDARD in given.values():
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")

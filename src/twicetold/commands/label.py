@@ -1,14 +1,10 @@
 """`twicetold label`: label pairs of a file's texts, and see what precision and recall the model has on them."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.panel import Panel
 from rich.table import Table
-from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import (
@@ -24,16 +20,13 @@ from twicetold.commands._options import (
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress, require_usable
-from twicetold.printable import counted, json_text, print, printable
+from twicetold.commands._session import OF_LABEL, ask_all
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
     from twicetold.labels.review import Review
-
-SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
-WORDS = {word: word[0] for word in ("skip", "back", "quit")} | {letter: letter for letter in (SKIP, BACK, QUIT)}
-KEYS = "y the same, n different, s skip, b back, q quit"
 
 
 @with_options
@@ -93,7 +86,7 @@ def label(
         with console.status("drawing pairs"):
             state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
-        _ask(console, state)
+        ask_all(console, state, OF_LABEL)
         _report(console, state, as_json=as_json)
 
 
@@ -106,13 +99,19 @@ def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: b
         raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
     with only_process(lock_beside(file), f"label {file}"):
         review = Review.read(file, **file_format(reading.format))
-        _ask(console, review)
-        given = sum(answer is not None for answer in review.answers)
-        console.print(
-            f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {file}, for dedupe --pairs {file}",
-            markup=False,
-            soft_wrap=True,
-        )
+        ask_all(console, review, OF_LABEL)
+        tell_answered(console, review)
+
+
+def tell_answered(console: Console, review: "Review") -> None:
+    """Say how many pairs of a file have answers, and what these are for."""
+    given = sum(answer is not None for answer in review.answers)
+    console.print(
+        f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for dedupe --pairs "
+        f"{review.file}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def model_beside(out: Path) -> Path:
@@ -137,55 +136,6 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, com
             fit(texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
-
-
-def _ask(console: Console, state: "Labelling | Review") -> None:
-    """Show pairs until all are answered or the person stops."""
-    answers = _answers(console)
-    while (number := state.next) is not None:
-        pair = state.pairs[number]
-        left, right = Styled(printable(pair.left)), Styled(printable(pair.right))
-        body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
-        console.print(Panel(body, title=f"{number + 1} of {len(state.pairs)}", subtitle=KEYS))
-        answer = next(answers, QUIT)
-        if answer == QUIT:
-            return
-        if answer == BACK:
-            if not state.back(number):
-                console.print("this is the first pair")
-        elif answer == SKIP:
-            state.skip(number)
-        else:
-            state.label(number, answer == SAME)
-
-
-def _answers(console: Console) -> Iterator[str]:
-    """Letters of `KEYS`: keys that are pressed, or lines of standard input.
-
-    Raises:
-        ValueError: if a line is none of them.
-    """
-    from twicetold.tables.columns import ANSWERS
-
-    words = WORDS | {word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}
-    if not sys.stdin.isatty():
-        for number, line in enumerate(sys.stdin, start=1):
-            if (word := line.strip().lower()) not in words:
-                raise ValueError(
-                    f"standard input, line {number}: expected y, n, s, b or q; got {word!r:.40}. The answers before it "
-                    "are kept"
-                )
-            yield words[word]
-        return
-    while True:
-        try:
-            key = typer.getchar().lower()
-        except EOFError:
-            return
-        if key in words:
-            yield words[key]
-        else:
-            console.print(KEYS)
 
 
 def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from twicetold.dedupe.limits import Limits
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import Floats, Ints, Links
-from twicetold.tables.columns import MISSING, BadValues, answers_of
+from twicetold.tables.columns import MISSING, BadValues, Column, answers_of
 
 
 class Contradiction(ValueError):
@@ -67,7 +67,7 @@ class Constraints:
     same: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: ArrayLike) -> "Constraints":
+    def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: Column) -> "Constraints":
         """Pairs of n texts by their rows, from 0; a pair without an answer is left out.
 
         Raises:

@@ -10,14 +10,13 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from twicetold.printable import ADDED, LACKING, counted, differing, printable, word_changes
+from twicetold.printable import counted, differing, printable, word_changes
 from twicetold.tables.streams import writing
 
 IN_NOTEBOOK, ON_PAGE = 25, 250  # groups that are shown
 MEMBERS = 10  # of a group that are shown
 NAMES = 5  # of equal texts that are shown
 WIDTH, NAME_WIDTH, NOTE_WIDTH = 240, 40, 400  # characters of a text, a name and a sentence that are shown
-ELEMENTS = {ADDED: "mark", LACKING: "del"}
 _LEGEND = (
     "<p>What a text has besides the first one of its {noun} is <mark>marked</mark>, what it lacks is "
     "<del>struck out</del>. Doubtful {noun}s come first.</p>"
@@ -115,7 +114,7 @@ def _body(group: ShownGroup) -> str:
     text = differing(printable(first.text), printable(others[0].text if others else ""), width=WIDTH)[0]
     lines.append(_line(first, escape(text)))
     for member in others:
-        changes = word_changes(printable(first.text), printable(member.text), width=WIDTH)
+        changes = word_changes(*differing(printable(first.text), printable(member.text), width=WIDTH))
         lines.append(_line(member, "".join(_marked(*change) for change in changes)))
     if (more := len(group.members) - MEMBERS) > 0:
         lines.append(f"<tr><td><td>not shown: {counted(more, 'text')}<td>")
@@ -129,11 +128,15 @@ def _line(member: Member, text: str) -> str:
     return f'<tr><td>{names}{more}<td dir="auto">{text}<td>{probability}'
 
 
-def _marked(kind: str, words: str) -> str:
-    if kind not in ELEMENTS:
-        return escape(words)
-    blank, element = " " * words.startswith(" "), ELEMENTS[kind]
-    return f"{blank}<{element}>{escape(words.removeprefix(' '))}</{element}>"
+def _marked(lacking: str, added: str, same: bool) -> str:
+    if same:
+        return escape(added)
+    return "".join(_element(element, words) for element, words in (("del", lacking), ("mark", added)) if words)
+
+
+def _element(name: str, words: str) -> str:
+    blank = " " * words.startswith(" ")
+    return f"{blank}<{name}>{escape(words.removeprefix(' '))}</{name}>"
 
 
 def _plain(value: object, width: int) -> str:

@@ -14,8 +14,6 @@ from twicetold.neighbours.rules import RULES, Rule
 if TYPE_CHECKING:  # with them come numpy and pyarrow, for which --help does not wait
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
     from twicetold.tables.columns import Column, Size
 
 Keep: TypeAlias = Literal["first", "longest", "most-central"]
@@ -110,7 +108,7 @@ class DedupeOptions:
         asked=list[str] | None,
         metavar="COLUMN:SIZE",
     )
-    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = _option(
+    pairs: "tuple[Column, Column, Column] | None" = _option(
         None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
     review: int = _option(
@@ -161,7 +159,7 @@ class Choices(TypedDict, total=False):
     keep: "Keep | tuple[KeepBy, Column]"
     same: "Sequence[Column]"
     within: "Sequence[tuple[Column, Size]]"
-    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None"
+    pairs: "tuple[Column, Column, Column] | None"
     review: int
     truth: "Column | None"
 

@@ -137,7 +137,7 @@ def read_pairs(
     *,
     left: str | None = None,
     right: str | None = None,
-    label: str = "label",
+    label: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
     skip_bad: bool = False,
@@ -148,7 +148,8 @@ def read_pairs(
         file: CSV, TSV, JSON lines or Parquet.
         left: column with one text; None: the usual names.
         right: column with the other.
-        label: column with the answers (`tables.columns.answers_of`); pairs without one are left out.
+        label: column with the answers (`tables.columns.answers_of`); pairs without one are left out. None: `label`, or
+            where there is none, `same`.
         format: of a file without a known suffix.
         delimiter: between fields; None: as the file shows.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
@@ -159,6 +160,7 @@ def read_pairs(
     """
     with open_rows(file, format=format, delimiter=delimiter) as rows:
         columns = choose_pair(rows, left, right)
+        label = label or next((name for name in ("label", "same") if name in rows.columns), "label")
         rows.require(label)
         drawn = {PROBABILITY, BAND} <= set(rows.columns)
         read = CalibrationPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))

@@ -88,6 +88,11 @@ class Labelling:
         return str(self.source["label"])
 
     @property
+    def count(self) -> int:
+        """Number of drawn pairs."""
+        return len(self.pairs)
+
+    @property
     def next(self) -> int | None:
         """The first pair that is neither labelled nor skipped; None if there is none."""
         answered = self.labels.keys() | self.skipped

@@ -7,20 +7,34 @@ one sort.
 Shape letters: P pairs, Q questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.compared import Compared
+from twicetold.matching.candidates import Pairs
 from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import Column
 
 POOL = 8  # least certain pairs of which one is drawn, for each question
 SURE = 1e-6
 
 
+class WithCandidates(Protocol):
+    """Texts with their candidate pairs and the features of these, such as `Compared`."""
+
+    @property
+    def pairs(self) -> Pairs:
+        """P candidates."""
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """(P,) features by name."""
+
+
 def questions(
-    compared: Compared, matcher: Matcher, asked: Sequence[int] = (), *, count: int = 1, seed: int = 0
+    compared: WithCandidates, matcher: Matcher, asked: Sequence[int] = (), *, count: int = 1, seed: int = 0
 ) -> NDArray[np.int64]:
     """(Q,) positions of pairs to ask about, at most `count`; fewer where no others are left.
 

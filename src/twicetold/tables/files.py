@@ -29,6 +29,7 @@ from twicetold.tables.separators import SEPARATORS, USUAL, separator_of
 
 TEXT_COLUMNS = ("text", "title", "question")
 PAIR_COLUMNS = (
+    ("left_text", "right_text"),  # beside left and right, which name their rows
     ("question1", "question2"),
     ("left", "right"),
     ("sentence1", "sentence2"),

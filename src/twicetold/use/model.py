@@ -11,6 +11,7 @@ model.index(["a text", "another"])             # an index to search and to grow
 Without a trained model:
 
 fit(texts).dedupe(texts)                       # compares letters and words
+fit(texts).questions(texts)                    # asks about the least certain pairs; the answers are for dedupe
 fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere
 """
 
@@ -29,6 +30,7 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
+from twicetold.dedupe.questions import Questions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number
 from twicetold.files import require_free
@@ -186,9 +188,9 @@ class Model(LoadedModel):
             )
         return super().record
 
-    def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
+    def _encoded(self, texts: Sequence[str], *, keep: bool = False) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
-        known, self._known = self._known, None
+        known, self._known = self._known, self._known if keep else None
         return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
     def dedupe(
@@ -223,6 +225,20 @@ class Model(LoadedModel):
         """
         texts, chosen = texts_of(texts), DedupeOptions(**options)
         return dry_run(self, texts, chosen, encoded=self._encoded(texts), progress=progress)
+
+    def questions(
+        self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
+    ) -> Questions:
+        """Questions to a person about the pairs that the matcher is least sure of, for a notebook or your own page.
+
+        The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
+
+        Arguments and errors: `dedupe`; and TypeError if texts are compared by vectors that were made elsewhere, or the
+        model is calibrated.
+        """
+        texts, chosen = texts_of(texts), DedupeOptions(**options)
+        encoded, progress = self._encoded(texts, keep=True), progress or (lambda step: None)
+        return Questions.of(self, texts, chosen, encoded=encoded, progress=progress)
 
     def topics(
         self,

@@ -73,8 +73,8 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
     (tmp_path / "new.csv").write_text("id,question\na,How do I learn to swim well?\n")
     (tmp_path / "old.csv").write_text("id\n5\n")
     (tmp_path / "candidates.csv").write_text("left,right,question,other\na text,another,a question,another one\n")
-    answers = {"label": "y\nn\n" * 50}
-    names = ("dedupe", "link", "topics", "label", "calibrate", "score", "pairs", "card", *INDEXED)
+    answers = {"label": "y\nn\n" * 50, "ask": "y\n?\n", "dedupe": "y\ns\n"}
+    names = ("ask", "dedupe", "link", "topics", "label", "calibrate", "score", "pairs", "card", *INDEXED)
     for number in (0, 1):
         for name in names:
             if (name, number) in NOT_RUN:
@@ -171,7 +171,7 @@ def test_a_command_and_its_options_have_help_and_are_documented(path):
             assert not name.startswith("-") or f"`{name}`" in part, name
 
 
-def test_dedupe_has_at_most_23_options_and_all_commands_120():
+def test_dedupe_has_at_most_23_options_and_all_commands_130():
     counts = {path: sum(each.param_type_name == "option" for each in ALL[path].params) for path in ALL}
     assert counts["twicetold dedupe"] <= 23
-    assert sum(counts.values()) - 2 <= 120  # without those for the completion of shells
+    assert sum(counts.values()) - 2 <= 130  # without those for the completion of shells

@@ -1,0 +1,98 @@
+"""A session at the terminal: pairs of texts one by one, what differs is marked, and a key for each answer."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+from rich.panel import Panel
+from rich.text import Text as Styled
+
+from twicetold.commands._console import Console
+from twicetold.printable import printable, word_changes
+
+if TYPE_CHECKING:
+    from twicetold.labels.labelling import Labelling
+    from twicetold.labels.review import Asking, Review
+
+SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
+WORDS = {"?": SKIP, "skip": SKIP, "b": BACK, "back": BACK, "u": BACK, "undo": BACK, "q": QUIT, "quit": QUIT}
+DIFFERS = "bold underline"
+
+
+class Keys(NamedTuple):
+    """Keys of a session.
+
+    Args:
+        about: what a person sees of them.
+        expected: the same in a message about a line that is none of them.
+        words: further ones, beside `WORDS` and those of `tables.columns.ANSWERS`.
+    """
+
+    about: str
+    expected: str
+    words: Mapping[str, str]
+
+
+OF_LABEL = Keys("y the same, n different, s skip, b back, q quit", "y, n, s, b or q", {"s": SKIP})
+OF_ASK = Keys("y the same, n different, ? cannot say, u undo, s stop", "y, n, ?, u or s", {"s": QUIT, "stop": QUIT})
+
+
+def ask_all(console: Console, state: "Labelling | Review | Asking", keys: Keys) -> None:
+    """Show pairs until all are answered or the person stops."""
+    answers = _answers(console, keys)
+    while (number := state.next) is not None:
+        pair = state.pairs[number]
+        left, right = _marked(pair.left, pair.right, bracketed=console.color_system is None)
+        body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
+        console.print(Panel(body, title=f"{number + 1} of {state.count}", subtitle=keys.about))
+        answer = next(answers, QUIT)
+        if answer == QUIT:
+            return
+        if answer == BACK:
+            if not state.back(number):
+                console.print("this is the first pair")
+        elif answer == SKIP:
+            state.skip(number)
+        else:
+            state.label(number, answer == SAME)
+
+
+def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:
+    """Both texts with the words that differ underlined, in brackets where the terminal cannot show that."""
+    sides = Styled(), Styled()
+    for *runs, same in word_changes(printable(left), printable(right)):
+        for side, words in zip(sides, runs, strict=True):
+            blank, bare = words[: len(words) - len(words.lstrip())], words.lstrip()
+            mark = bare and not same
+            side.append(blank).append(f"[{bare}]" if mark and bracketed else bare, DIFFERS if mark else None)
+    return sides
+
+
+def _answers(console: Console, keys: Keys) -> Iterator[str]:
+    """Letters of answers: keys that are pressed, or lines of standard input.
+
+    Raises:
+        ValueError: if a line is none of them.
+    """
+    from twicetold.tables.columns import ANSWERS
+
+    words = {**{word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}, **WORDS, **keys.words}
+    if not sys.stdin.isatty():
+        for number, line in enumerate(sys.stdin, start=1):
+            if (word := line.strip().lower()) not in words:
+                raise ValueError(
+                    f"standard input, line {number}: expected {keys.expected}; got {word!r:.40}. The answers before it "
+                    "are kept"
+                )
+            yield words[word]
+        return
+    while True:
+        try:
+            key = typer.getchar().lower()
+        except EOFError:
+            return
+        if key in words:
+            yield words[key]
+        else:
+            console.print(keys.about)

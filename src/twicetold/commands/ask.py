@@ -1,0 +1,122 @@
+"""`twicetold ask`: questions about the pairs of a file's texts that the matcher is least sure of."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twicetold.commands._console import Console
+from twicetold.commands._options import Compare, File, Reading, file_format, with_options
+from twicetold.commands._outputs import require_apart
+from twicetold.commands._progress import progress
+from twicetold.commands._session import OF_ASK, ask_all
+from twicetold.commands.label import tell_answered
+from twicetold.dedupe.options import HELP
+from twicetold.matching.senses import Sense
+
+if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.dedupe.options import Choices
+    from twicetold.dedupe.questions import Answers
+    from twicetold.use.model import Model
+
+COUNT = 20
+
+
+@with_options
+def ask(
+    file: File,
+    reading: Reading,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File for the answers, a .csv file.", show_default="FILE.answers.csv"),
+    ] = None,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="Questions in all; more than before asks for the others.")
+    ] = COUNT,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
+    ] = None,
+    compare: Compare = None,
+    sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
+) -> None:
+    """Answer questions about the pairs of texts that dedupe is least sure of.
+
+    Examples:
+        twicetold ask questions.csv
+        twicetold ask questions.csv --compare letters -n 40 -o answers.csv
+
+    Shows one pair at a time, with the words that differ marked: y if the two texts are the same, n if not, ? if you
+    cannot say, u undo, s stop. The hardest pair comes first, and each answer decides which one comes next. Answers are
+    written at once, and the same command goes on where it stopped. Without a terminal, answers are read from standard
+    input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
+    """
+    with progress("loading libraries"):
+        from twicetold.commands._columns import fitted_to
+        from twicetold.commands._dedupe_file import TextFile
+
+    answers = answers_beside(file) if out is None else out
+    require_apart({"answers": answers}, {"texts": file, "vectors": compare})
+    with progress(f"reading {file}"):
+        read = TextFile.read(
+            file,
+            text=reading.text,
+            id_column=id_column,
+            skip_bad=reading.skip_bad,
+            added=(),
+            **file_format(reading.format),
+        )
+    with progress("learning the words of the texts"):
+        model = fitted_to(read, compare)
+    ask_about(model, read, answers, count=count, options={"sense": sense})
+
+
+def answers_beside(file: str) -> Path:
+    """The file of answers about a file of texts.
+
+    Raises:
+        ValueError: if the texts come from standard input.
+    """
+    from twicetold.tables.streams import STANDARD
+
+    if file == STANDARD:
+        raise ValueError("expected a file of texts, as standard input is for the answers")
+    return Path(f"{file}.answers.csv")
+
+
+def ask_about(model: "Model", read: "TextFile", file: Path, *, count: int, options: "Choices") -> "Answers":
+    """Ask until the file of answers has `count` pairs, or the person stops.
+
+    Args:
+        model: that is fitted to the texts.
+        read: the texts.
+        file: of answers.
+        count: of pairs that are asked about, with those that are in the file.
+        options: of the dedupe that the answers are for; pairs among them are not asked about.
+
+    Returns:
+        all pairs with answers: those of the options before those of the file.
+    """
+    from twicetold.commands._pairs_file import pairs_of
+    from twicetold.dedupe.limits import Limits
+    from twicetold.files import lock_beside, only_process
+    from twicetold.labels.review import Asking
+
+    console = Console(stderr=True)
+    with only_process(lock_beside(file), f"ask {file}"):
+        known: Any = [options.get("pairs") or ([], [], [])]
+        if file.exists():
+            limits = Limits.of(len(read.texts), options.get("same", ()), options.get("within", ()))
+            known.append(pairs_of(str(file), read, limits, unanswered=True))
+        left, right, same = ([each for side in sides for each in side] for sides in zip(*known, strict=True))
+        about: Choices = {**options, "pairs": (left, right, same)}
+        with console.status("comparing the texts"):
+            questions = model.questions(read.texts, **about)
+        state = Asking.begin(file, questions, read.names.to_pylist(), count=count)
+        ask_all(console, state, OF_ASK)
+        if state.next is None and len(state.review.pairs) < count:
+            console.print("no other two texts are near enough to ask about", soft_wrap=True)
+        if state.review.pairs:
+            tell_answered(console, state.review)
+    return questions.pairs

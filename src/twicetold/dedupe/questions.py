@@ -1,0 +1,180 @@
+"""Questions to a person about the pairs of a file that the matcher is least sure of, and the answers.
+
+An answer moves the matcher (`matching.matcher`), and so decides which pair comes next. A pair whose answer follows from
+others is not asked about: if a and b are the same, and b and c, so are a and c. Answers therefore do not contradict
+each other, whatever they are. Texts that are the same as two of which a person cannot say are not asked about either.
+
+Shape letters: n texts, m distinct texts, C candidates.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from twicetold.dedupe.constraints import Constraints
+from twicetold.dedupe.dedupe import Prepared
+from twicetold.dedupe.matched import MatchedTexts
+from twicetold.dedupe.options import DedupeOptions
+from twicetold.matching.questions import questions
+from twicetold.neighbours.components import components
+from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.tables.columns import MISSING, answers_of
+from twicetold.trained.loaded import LoadedModel
+
+Answers: TypeAlias = tuple[list[int], list[int], list[bool | None]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pair of texts to ask about.
+
+    Args:
+        left: row of the one text, from 0.
+        right: row of the other, which comes later.
+        left_text: the one text.
+        right_text: the other.
+        probability: that both say the same, by the matcher after the answers so far.
+    """
+
+    left: int
+    right: int
+    left_text: str
+    right_text: str
+    probability: float
+
+
+class Questions:
+    """Questions about texts, the hardest first, and the answers to them.
+
+    Args:
+        prepared: the distinct texts, with their candidate pairs.
+        texts: n of them.
+        answers: to pairs of them that were asked about before, as `pairs` gives them.
+
+    Raises:
+        TypeError: if no generic matcher compares the texts.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["canon eos 70d", "Canon EOS-70D body", "canon eos 80d", "a tent", "a tent, green"]
+        >>> model = twicetold.fit(texts, lexical=True)
+        >>> questions = model.questions(texts)
+        >>> for _ in range(3):
+        ...     for question in questions.next():  # the least certain pair: show it to a person
+        ...         questions.answer(question, "80d" not in question.left_text + question.right_text)
+        >>> left, right, same = questions.pairs
+        >>> len(same)
+        3
+        >>> model.dedupe(texts, pairs=questions.pairs).group
+        array([0, 0, 1, 2, 2])
+    """
+
+    def __init__(self, prepared: Prepared, texts: Sequence[str], answers: Answers = ([], [], [])) -> None:
+        if prepared.matched is None:
+            raise TypeError(
+                "questions are about pairs that the generic matcher compares, and this model compares texts by a "
+                "score of its own: leave MODEL and vectors out (twicetold.fit(texts)), or let label draw pairs for it"
+            )
+        self._matched: MatchedTexts = prepared.matched
+        self._place, self._rows = prepared.distinct.place, prepared.distinct.rows
+        self._texts, self._answers = texts, answers
+
+    @classmethod
+    def of(
+        cls,
+        model: LoadedModel,
+        texts: Sequence[str],
+        options: DedupeOptions,
+        *,
+        encoded: Callable[[], Vectors] | None = None,
+        progress: Callable[[str], None],
+    ) -> "Questions":
+        """Questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`."""
+        prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+        left, right, same = options.pairs or ((), (), ())
+        known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
+        return cls(prepared, texts, (np.asarray(left).tolist(), np.asarray(right).tolist(), known))
+
+    @property
+    def pairs(self) -> Answers:
+        """Rows of texts, rows of others, and the answer to each pair: the option `pairs` of a dedupe."""
+        left, right, same = self._answers
+        return left[:], right[:], same[:]
+
+    def next(self, count: int = 1) -> list[Question]:
+        """The pairs to ask about next, `count` at most; the answers of one round are independent of each other.
+
+        There are fewer where no more pairs of near texts are left whose answer does not follow from others.
+        """
+        known = self._known()
+        left, right = self._matched.candidates.left, self._matched.candidates.right
+        part = components(len(self._rows), *known.must_link)
+        closed = np.flatnonzero(self._closed(part)).tolist()
+        matcher = self._moved(known).matcher
+        chosen, seen = [], set[int]()
+        for pair in questions(self._matched, matcher, closed, count=count).tolist():
+            parts = {int(part[left[pair]]), int(part[right[pair]])}
+            if not parts & seen:
+                seen |= parts
+                chosen.append(pair)
+        probability = matcher.probability({name: column[chosen] for name, column in self._matched.columns.items()})
+        rows = (self._rows[side[chosen]].tolist() for side in (left, right))
+        return [self._question(*each) for each in zip(*rows, probability.tolist(), strict=True)]
+
+    def answer(self, question: Question, same: bool | None) -> None:
+        """Keep an answer; None: the person cannot say, and is not asked again.
+
+        Raises:
+            Contradiction: if answers that were given before say otherwise.
+        """
+        left, right, answers = self.pairs
+        given = ([*left, question.left], [*right, question.right], [*answers, same])
+        Constraints.of(len(self._texts), *given)
+        self._answers = given
+
+    def undo(self) -> Question:
+        """Forget the last answer.
+
+        Returns:
+            the question, to ask again.
+
+        Raises:
+            ValueError: if there is no answer.
+        """
+        if not self._answers[0]:
+            raise ValueError("there is no answer to take back")
+        (*left, one), (*right, other), (*answers, _) = self._answers
+        self._answers = (left, right, answers)
+        ends = self._place[[one]], self._place[[other]]
+        return self._question(one, other, float(expit(self._moved(self._known()).score(*ends)[0])))
+
+    def _question(self, left: int, right: int, probability: float) -> Question:
+        one, other = min(left, right), max(left, right)
+        return Question(one, other, self._texts[one], self._texts[other], probability)
+
+    def _known(self) -> Constraints:
+        """The answers that say something, about distinct texts."""
+        return Constraints.of(len(self._texts), *self._answers).of_distinct(self._place)
+
+    def _moved(self, known: Constraints) -> MatchedTexts:
+        return self._matched.answered(known.left, known.right, known.same)
+
+    def _closed(self, part: Ints) -> NDArray[np.bool_]:
+        """(C,) true of candidates of two parts that a person was asked about, or of one part.
+
+        Args:
+            part: (m,) the part of each text; those that are the same by the answers are in one.
+        """
+
+        def keys(left: Ints, right: Ints) -> Ints:
+            one, other = part[left], part[right]
+            return np.minimum(one, other) * len(part) + np.maximum(one, other)
+
+        asked = (self._place[np.asarray(side, np.int64)] for side in self._answers[:2])
+        candidates = self._matched.candidates
+        within: NDArray[np.bool_] = part[candidates.left] == part[candidates.right]
+        return within | np.isin(keys(candidates.left, candidates.right), keys(*asked))

@@ -1,0 +1,131 @@
+"""`twicetold ask` and `dedupe --ask`: answers by lines, a file of answers, and what becomes of them."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[3] / "examples/questions.csv"
+ANSWERS = "questions.csv.answers.csv"
+ASK = ("ask", "questions.csv", "--compare", "letters")
+DEDUPE = ("dedupe", "questions.csv", "--compare", "letters", "-o", "out.csv")
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path):
+    shutil.copy(EXAMPLE, tmp_path)
+    return tmp_path / ANSWERS
+
+
+def rows(path):
+    with path.open(newline="") as read:
+        return list(csv.DictReader(read))
+
+
+def same(file):
+    return [row["same"] for row in rows(file)]
+
+
+def test_answers_are_kept_and_the_same_command_goes_on(twicetold, file):
+    done = twicetold(*ASK, "-n", 4, input="y\n?\ns\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "1 of 2 pairs answered" in done.stderr
+    assert "y the same, n different, ? cannot say, u undo, s stop" in done.stderr
+    begun = rows(file)
+    assert same(file) == ["1", ""]
+    done = twicetold(*ASK, "-n", 4, input="NO\nyes\ny\n")
+    assert "3 of 4" in done.stderr
+    assert "2 of 4 " not in done.stderr
+    assert rows(file)[:2] == begun
+    assert same(file) == ["1", "", "0", "1"]
+    assert len({(row["left"], row["right"]) for row in rows(file)}) == 4
+    done = twicetold(*ASK, "-n", 4, input="y\n")
+    assert same(file) == ["1", "", "0", "1"]
+
+
+def test_the_words_that_differ_are_marked(twicetold):
+    done = twicetold(*ASK, input="")
+    assert "[Wehre] is the setting to [disable auto] updates for a" in done.stderr
+    assert "[Whree] is the setting to [aeuto] updates for a [Pixel]" in done.stderr
+
+
+def test_undo_takes_back_answers_of_this_session_and_of_the_last_one(twicetold, file):
+    twicetold(*ASK, input="y\nn\n")
+    first = rows(file)[0]
+    done = twicetold(*ASK, input="u\nu\nu\n")
+    assert "this is the first pair" in done.stderr
+    assert not file.exists()
+    twicetold(*ASK, input="u\ny\nundo\ny\nskip\n")
+    assert rows(file)[0] == first
+    assert same(file) == ["1", ""]
+
+
+def test_a_line_that_is_no_answer_is_named_and_answers_before_it_are_kept(twicetold, file):
+    done = twicetold(*ASK, input="y\nperhaps\n")
+    assert done.returncode == 1
+    assert "standard input, line 2: expected y, n, ?, u or s; got 'perhaps'" in done.stderr
+    assert same(file) == ["1"]
+
+
+def test_a_dedupe_that_asks_groups_by_the_answers_as_their_file_does(twicetold, file, tmp_path):
+    twicetold(*DEDUPE)
+    before = (tmp_path / "out.csv").read_text()
+    done = twicetold(*DEDUPE, "--ask", 5, input="y\n" * 9)
+    assert done.returncode == 0, done.stderr
+    assert "5 of 5 pairs answered" in done.stderr
+    after = (tmp_path / "out.csv").read_text()
+    assert after != before
+    twicetold(*DEDUPE, "--pairs", ANSWERS)
+    assert (tmp_path / "out.csv").read_text() == after
+    group = [row["group"] for row in rows(tmp_path / "out.csv")]
+    assert all(group[int(row["left"]) - 1] == group[int(row["right"]) - 1] for row in rows(file))
+
+
+def test_other_pairs_are_known_and_not_asked_about(twicetold, file, tmp_path):
+    twicetold(*ASK, input="y\n")
+    file.rename(tmp_path / "known.csv")
+    twicetold(*DEDUPE, "--pairs", "known.csv", "--ask", 1, input="y\n")
+    (known,), (asked,) = rows(tmp_path / "known.csv"), rows(file)
+    assert (known["left"], known["right"]) != (asked["left"], asked["right"])
+
+
+def test_answers_are_read_by_label_and_calibrate_and_name_ids(twicetold, file):
+    twicetold(*ASK, "--id", "id", input="y\n?\nn\n")
+    done = twicetold("label", ANSWERS, input="n\n")
+    assert "3 of 3 pairs answered" in done.stderr
+    assert same(file) == ["1", "0", "0"]
+    twicetold("label", "questions.csv", "--compare", "letters", "-o", "pairs.csv", "-n", 2)
+    done = twicetold("calibrate", "pairs.csv.model", ANSWERS, "-o", "model")
+    assert "got 3, of which 1 say" in done.stderr
+
+
+def test_texts_that_have_nothing_in_common_are_not_asked_about(twicetold, tmp_path):
+    (tmp_path / "questions.csv").write_text("text\nred tent\n")
+    done = twicetold(*ASK, input="y\n")
+    assert done.returncode == 0, done.stderr
+    assert "no other two texts are near enough to ask about" in done.stderr
+    assert not (tmp_path / ANSWERS).exists()
+
+
+def test_what_cannot_be_asked_is_named_and_nothing_is_written(twicetold, run, file, tmp_path):
+    for arguments, code, message in (
+        (("ask", "-"), 1, "standard input is for the answers"),
+        ((*ASK, "-o", "questions.csv"), 2, "would replace questions.csv"),
+        ((*ASK, "-o", "answers.jsonl"), 1, "expected a file of answers that ends in .csv"),
+        ((*DEDUPE[:4], "--ask", 3, "--dry-run"), 2, "--dry-run writes nothing"),
+        ((*DEDUPE, "--ask", 3, "--pairs", ANSWERS), 2, "from which the pairs are read"),
+        (("dedupe", run(), "questions.csv", "--ask", 3, "-o", "out.csv"), 1, "leave MODEL and vectors out"),
+    ):
+        if ANSWERS in arguments:
+            twicetold(*ASK, input="y\n")
+        done = twicetold(*arguments, input="y\n")
+        assert done.returncode == code, arguments
+        assert message in " ".join(done.stderr.replace("│", " ").split()), arguments
+        file.unlink(missing_ok=True)
+        assert not list(tmp_path.glob("answers*"))
+    with (tmp_path / "questions.csv").open("a") as more:
+        more.write("222,one more\n")
+    file.write_text("left,right,left_text,right_text,probability,same\n1,2,a,b,0.5,1\n")
+    assert "Are the pairs of another file?" in twicetold(*ASK, input="y\n").stderr
