@@ -192,7 +192,7 @@ def test_pairs_without_an_answer_are_left_out_and_semicolons_are_read(tmp_path):
             r"pairs.csv, line 2, column 'label': expected 1 or 0, true or false, yes or no, or nothing; got 'maybe'",
         ),
         ("left,right,label\na,b,1\nc,,0\n", r"pairs.csv: 1 row cannot be used"),
-        ("left,right,same\na,b,1\n", r"there is no column 'label'"),
+        ("left,right,answer\na,b,1\n", r"there is no column 'label'"),
         (
             "left,right,label,band,inclusion_probability\na,b,1,0,2\n",
             r"line 2, .*expected a number above 0 and at most 1",
