@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.terms import Terms, reweighed
+from twicetold.matching.terms import WORD, Terms, incidence, letter_rows, reweighed
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,20 @@ class Rarity:
     words: NDArray[np.int64]
 
     @classmethod
-    def of(cls, terms: Terms, *, buckets: int) -> Self:
-        """Count texts.
+    def of(cls, folded: Sequence[str], *, buckets: int) -> Self:
+        """Count texts that are in their normal form.
 
         Examples:
             >>> from twicetold.matching.rarity import Rarity
-            >>> from twicetold.matching.terms import Terms
-            >>> rarity = Rarity.of(Terms.of(["red shoe", "red hat"]), buckets=4096)
-            >>> rarity.terms(["red shoe", "green shoe"]).idf.round(2).tolist()  # green, red, shoe
-            [1.41, 1.0, 1.41]
+            >>> rarity = Rarity.of(["red shoe", "red hat"], buckets=4096)
+            >>> (rarity.terms(["red shoe", "green shoe"]).idf > 1.2).tolist()  # green, red, shoe
+            [True, False, True]
         """
         counts = (
             np.bincount(_buckets(names, buckets), np.bincount(rows.indices, minlength=len(names)), minlength=buckets)
-            for rows, names in ((terms.letters, terms.grams), (terms.present, terms.vocabulary))
+            for rows, names in (letter_rows(folded), incidence(map(WORD.findall, folded)))
         )
-        return cls(terms.present.shape[0], *(each.astype(np.int64) for each in counts))
+        return cls(len(folded), *(each.astype(np.int64) for each in counts))
 
     def terms(self, folded: Sequence[str]) -> Terms:
         """Terms of texts in their normal form, weighed by this rarity.

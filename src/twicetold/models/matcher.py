@@ -32,11 +32,12 @@ from torch.nn.functional import logsigmoid
 from twicetold.conventions import COLUMN_SEPARATOR
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.matching.candidates import LETTERS
-from twicetold.matching.pair_features import BLOCK, features_of_texts
+from twicetold.matching.pair_features import features_of_texts
 from twicetold.matching.rarity import Rarity
 from twicetold.matching.terms import Terms
 from twicetold.matching.trees import Trees
 
+BLOCK = 20_000  # pairs whose features are computed at a time
 START = {"0:letters": LETTERS, "0:words": 1 - LETTERS}  # coefficients before training: a similarity
 
 
@@ -99,15 +100,17 @@ class PairMatcher(nn.Module):
             left: (B,) number of the one text.
             right: (B,) number of the other one.
         """
-        parts = []
-        for folded, rarity in zip(columns, self.rarities(), strict=True):
-            terms = rarity.terms(folded)
-            blocks = [
-                np.column_stack([*features_of_texts(terms, left[at : at + BLOCK], right[at : at + BLOCK]).values()])
-                for at in range(0, max(len(left), 1), BLOCK)
+        rarities, blocks = self.rarities(), []
+        for start in range(0, len(left), BLOCK):
+            ends = np.stack([side[start : start + BLOCK] for side in (left, right)])
+            texts, inverse = np.unique(ends, return_inverse=True)
+            one, other = inverse.reshape(2, -1)
+            of_columns = [
+                features_of_texts(rarity.terms([folded[text] for text in texts]), one, other)
+                for folded, rarity in zip(columns, rarities, strict=True)
             ]
-            parts.append(np.concatenate(blocks))
-        return np.concatenate(parts, axis=1).astype(np.float32)
+            blocks.append(np.column_stack([feature for found in of_columns for feature in found.values()]))
+        return np.concatenate([np.empty((0, len(self.names))), *blocks]).astype(np.float32)
 
     def of_features(self, rows: NDArray[np.float32]) -> Float[Tensor, " B"]:
         """(B,) log odds of pairs with (B, F) features."""

@@ -13,7 +13,7 @@ LEFT, RIGHT = np.array([0, 0, 2, 3]), np.array([1, 2, 4, 4])
 
 @pytest.fixture
 def rarity():
-    return Rarity.of(Terms.of(TEXTS), buckets=1 << 20)
+    return Rarity.of(TEXTS, buckets=1 << 20)
 
 
 def test_the_texts_that_were_counted_have_the_features_that_they_have_among_themselves(rarity):
@@ -37,12 +37,12 @@ def test_features_of_a_pair_do_not_depend_on_the_texts_beside_it(rarity):
 
 
 def test_a_word_of_no_counted_text_is_as_rare_as_that_of_one():
-    rarity = Rarity.of(Terms.of(["one two", "two three"]), buckets=1 << 20)
+    rarity = Rarity.of(["one two", "two three"], buckets=1 << 20)
     assert np.ptp(rarity.terms(["one", "new"]).idf) < 1e-6
     assert rarity.terms(["two", "new"]).idf.argmin() == 1
 
 
 def test_words_that_share_a_bucket_add_up():
-    rarity = Rarity.of(Terms.of(["one two", "two three"]), buckets=1)
+    rarity = Rarity.of(["one two", "two three"], buckets=1)
     assert (rarity.texts, rarity.words.tolist()) == (2, [4])
     assert np.isfinite(rarity.terms(["one", "new"]).idf).all()

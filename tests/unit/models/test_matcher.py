@@ -57,6 +57,14 @@ def test_a_score_does_not_depend_on_the_other_pairs_of_a_batch():
     np.testing.assert_allclose(together, alone, rtol=1e-4)
 
 
+def test_features_are_the_same_in_whatever_blocks_they_are_computed(monkeypatch):
+    encoder, texts = encoder_of(), [[text.lower() for text in TEXTS]]
+    expected = encoder.pair_features(texts, *SIDES)
+    monkeypatch.setattr("twicetold.models.matcher.BLOCK", 3)
+    np.testing.assert_allclose(encoder.pair_features(texts, *SIDES), expected, rtol=1e-5, atol=1e-6)
+    assert encoder.pair_features(texts, *np.empty((2, 0), np.int64)).shape == (0, len(encoder.names))
+
+
 def test_each_column_is_compared_with_the_same_of_the_other_text():
     given = {"text": ["tent red", "tent red"], "brand": ["acme", "zenith"], "size": ["red", "red"]}
     features = FoldedCharacters(columns=["brand", "size"])

@@ -19,7 +19,6 @@ from torch import Tensor
 from twicetold.encoding import Encoding
 from twicetold.matching.rarity import Rarity
 from twicetold.matching.regression import fit_logistic
-from twicetold.matching.terms import Terms
 from twicetold.models.matcher import PairMatcher, columns_of
 from twicetold.models.protocol import Encoder
 from twicetold_lab.matching.trees import grown
@@ -143,6 +142,6 @@ def _count(encoder: PairMatcher, data: TrainingData) -> None:
     columns = columns_of(Encoding(data.rows.gather(data.texts)), len(encoder.letters))
     encoder.texts.fill_(len(data.texts))
     for column, folded in enumerate(columns):
-        rarity = Rarity.of(Terms.of_folded(folded), buckets=encoder.letters.shape[1])
+        rarity = Rarity.of(folded, buckets=encoder.letters.shape[1])
         encoder.letters[column] = torch.from_numpy(rarity.letters)
         encoder.words[column] = torch.from_numpy(rarity.words)
