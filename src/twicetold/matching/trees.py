@@ -29,6 +29,9 @@ class Trees:
         right: (T, N) node to the right.
         value: (T, N) of a leaf, in log odds.
         base: () log odds before the first tree.
+
+    Raises:
+        ValueError: if a node asks for a feature that is not there, or does not lead to later ones.
     """
 
     names: tuple[str, ...]
@@ -38,6 +41,12 @@ class Trees:
     right: NDArray[np.int32]
     value: Floats
     base: Floats
+
+    def __post_init__(self) -> None:
+        asks, nodes = self.feature >= 0, np.arange(self.feature.shape[1])
+        leads = [(nodes < side) & (side < len(nodes)) for side in (self.left, self.right)]
+        if not ((self.feature < len(self.names)) & (~asks | (leads[0] & leads[1]))).all():
+            raise ValueError(f"expected trees over {len(self.names)} features whose nodes lead to later ones")
 
     def probability(self, columns: Mapping[str, Column]) -> Floats:
         """(P,) of pairs with these features.

@@ -88,3 +88,12 @@ def test_texts_with_another_number_of_columns_are_refused():
         encoder_of(columns=2).score(*[Encoding(rows.gather(np.arange(1)))] * 2)
     with pytest.raises(TypeError, match="expected characters"):
         columns_of(Encoding(torch.zeros(1, 2)), 1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("feature", 999), ("left", 0), ("right", -1), ("right", 3)])
+def test_stored_trees_that_would_not_end_are_refused(name, value):
+    encoder, rows = encoder_of(), FoldedCharacters().transform(TEXTS)
+    grow(encoder)
+    getattr(encoder, name)[0, 0] = value
+    with pytest.raises(ValueError, match="whose nodes lead to later ones"):
+        score_pairs(encoder, rows, *SIDES)
