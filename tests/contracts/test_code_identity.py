@@ -135,27 +135,27 @@ REACH = {
     "twicetold_lab/reporting/html": (0, 0),
     "twicetold_lab/tracking/run": (0, 0),
     "twicetold/dedupe/dedupe": (0, 0),
-    "twicetold/evaluation/intervals": (0, 165),
-    "twicetold_lab/evaluation/dedupe_report": (0, 165),
+    "twicetold/evaluation/intervals": (0, 166),
+    "twicetold_lab/evaluation/dedupe_report": (0, 166),
     "twicetold/features/vectors": (35, 35),
     "twicetold/models/dae": (9, 9),
     "twicetold/models/static": (25, 25),
     "twicetold_lab/training/adam_by_rows": (17, 0),
-    "twicetold_lab/training/learner": (130, 0),
-    "twicetold_lab/training/cell": (165, 0),
+    "twicetold_lab/training/learner": (131, 0),
+    "twicetold_lab/training/cell": (166, 0),
     # what the selection metric and negatives that are mined while training need
-    "twicetold/evaluation/all_pairs": (165, 165),
-    "twicetold/evaluation/inputs": (165, 165),
-    "twicetold/evaluation/ranking": (165, 165),
-    "twicetold/evaluation/score_scale": (165, 165),
-    "twicetold/evaluation/tiles": (165, 165),
-    "twicetold/neighbours/components": (165, 165),
-    "twicetold/neighbours/exact_search": (165, 165),
-    "twicetold/neighbours/nearest": (165, 165),
-    "twicetold/neighbours/parallel": (165, 165),
-    "twicetold_lab/evaluation/selection": (165, 165),
+    "twicetold/evaluation/all_pairs": (166, 166),
+    "twicetold/evaluation/inputs": (166, 166),
+    "twicetold/evaluation/ranking": (166, 166),
+    "twicetold/evaluation/score_scale": (166, 166),
+    "twicetold/evaluation/tiles": (166, 166),
+    "twicetold/neighbours/components": (166, 166),
+    "twicetold/neighbours/exact_search": (166, 166),
+    "twicetold/neighbours/nearest": (166, 166),
+    "twicetold/neighbours/parallel": (166, 166),
+    "twicetold_lab/evaluation/selection": (166, 166),
 }
-"""Module -> how many of the 165 trainings and evaluations of params.yaml its edit makes stale.
+"""Module -> how many of the 166 trainings and evaluations of params.yaml its edit makes stale.
 
 A new row of the grid changes some of these numbers. A number that grows without one is an import to look at. Of the
 rooms in `WATCHED`, each module that reaches a training is here: a metric, a threshold or a guarantee reaches none.
@@ -169,7 +169,7 @@ def test_an_edit_reaches_so_many_trainings_and_evaluations_of_the_published_grid
     subprocess.run([sys.executable, str(ROOT / "pipelines/compose.py"), str(rendered)], cwd=ROOT, check=True)
     found = {file.stem: read_yaml(file) for file in (rendered / "train").glob("*.yaml")}
     configs = [config for config in found.values() if "members" not in config]
-    assert len(configs) == 165
+    assert len(configs) == 166
     code, reached = fresh(), {stage: Counter() for stage in STAGES}
     for config in configs:
         scored = {part: config[part] for part in ("features", "encoder", "evaluator")}

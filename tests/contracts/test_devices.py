@@ -46,7 +46,7 @@ WAITS = {
     "re2": (1, 0),  # words of each text
 }
 """Copies to Python in a step, and numbers that it asks for, of an objective or a family; of all others, none."""
-SOLVERS = {"film": (1, 0), "mfilm": (3, 1)}
+SOLVERS = {"film": (1, 0), "matcher": (1, 0), "mfilm": (3, 1)}
 """Copies in a step to the device and back: solvers compute on the CPU and write the map that they learn."""
 
 

@@ -52,7 +52,7 @@ def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32]
         apart = np.abs(number[left] - number[right])
         equal = ~missing & ((codes[left] == codes[right]) | (numeric & (apart == 0)))
         share = np.where(numeric, 1 - np.minimum(apart / np.where(larger > 0, larger, 1), 1), 0)
-    letters = pair_dots(letter_rows(values), left, right)
+    letters = pair_dots(letter_rows(values)[0], left, right)
     similarity = np.where(equal, 1, np.where(numeric, share, letters))
     near = ~missing & ~equal & (similarity >= np.where(numeric, 1 - NEAR_NUMBERS, NEAR_TEXTS))
     return tuple(np.asarray(part, np.float32) for part in (equal, near, missing, np.where(missing, 0, similarity)))

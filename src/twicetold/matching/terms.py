@@ -14,7 +14,7 @@ Shape letters: N texts, W words, T terms of a kind.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -47,6 +47,7 @@ class Terms:
 
     Args:
         letters: (N, T) TF-IDF of letter trigrams, of unit length.
+        grams: the trigrams.
         words: (N, W) TF-IDF of words, of unit length.
         present: (N, W) 1 where a text has a word.
         idf: (W,) of the words.
@@ -64,6 +65,7 @@ class Terms:
     """
 
     letters: Csr
+    grams: list[str]
     words: Csr
     present: Csr
     idf: NDArray[np.float32]
@@ -105,8 +107,10 @@ class Terms:
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
+        letters, grams = letter_rows(folded)
         return cls(
-            letters=letter_rows(folded),
+            letters=letters,
+            grams=grams,
             words=unit(weighted),
             present=present,
             idf=idf,
@@ -165,11 +169,22 @@ def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Cs
     return _ones(row[1:][within][order], number, (len(words), int(number.max(initial=-1)) + 1))
 
 
-def letter_rows(folded: Sequence[str]) -> Csr:
-    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form."""
+def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
+    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
     if not any(map(WORD.search, folded)):
-        return sparse.csr_array((len(folded), 0), dtype=np.float32)
-    return sparse.csr_array(LetterTfIdf(3).fit(folded).transform(folded).to_scipy())
+        return sparse.csr_array((len(folded), 0), dtype=np.float32), []
+    fitted = LetterTfIdf(3).fit(folded)
+    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.letter_grams_
+
+
+def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
+    """Terms with another idf of each letter trigram and of each word, in place of those of these texts."""
+    found_in = np.bincount(terms.letters.indices, minlength=terms.letters.shape[1])
+    factor = letters / (np.log((1 + terms.letters.shape[0]) / (1 + found_in)) + 1)
+    rows = terms.letters.copy()
+    rows.data *= factor.astype(np.float32)[rows.indices]
+    weighted = terms.present.multiply(words).tocsr().astype(np.float32)
+    return replace(terms, letters=unit(rows), words=unit(weighted), idf=words)
 
 
 def unit(rows: Csr) -> Csr:

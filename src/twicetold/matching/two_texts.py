@@ -11,7 +11,6 @@ Shape letters: W words, T terms of a kind.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -96,8 +95,10 @@ def _terms(folded: Sequence[str]) -> Terms:
     measures = list(map(reading.measures_of, parts))
     present, vocabulary = _rows(words)
     codes, spellings = _rows([reading.codes_of(text) for text in folded])
+    letters, grams = _counts([[gram for word in some for gram in _grams(word)] for some in words])
     return Terms(
-        letters=_counts([[gram for word in some for gram in _grams(word)] for some in words]),
+        letters=letters,
+        grams=grams,
         words=_unit(present),
         present=present,
         idf=np.full(len(vocabulary), RAREST, np.float32),
@@ -124,17 +125,15 @@ def _rows(terms: Sequence[Sequence[Any]]) -> tuple[_Dense, list[Any]]:
 
 def _even(terms: Terms) -> Terms:
     """Terms whose weights do not say how rare they are."""
-    letters, words = terms.letters.copy(), terms.present.copy()
-    texts = np.bincount(letters.indices, minlength=letters.shape[1])
-    letters.data /= (np.log(3 / (1 + texts)) + 1).astype(np.float32)[letters.indices]  # the idf of two texts
-    return replace(terms, letters=reading.unit(letters), words=reading.unit(words), idf=np.full_like(terms.idf, RAREST))
+    even = (np.ones(len(terms.grams), np.float32), np.full(len(terms.vocabulary), RAREST, np.float32))
+    return reading.reweighed(terms, letters=even[0], words=even[1])
 
 
-def _counts(terms: Sequence[Sequence[str]]) -> _Dense:
-    """(2, T) how often a text has a term, of unit length."""
+def _counts(terms: Sequence[Sequence[str]]) -> tuple[_Dense, list[str]]:
+    """(2, T) how often a text has a term, of unit length, and the terms."""
     counts = list(map(Counter, terms))
     vocabulary = sorted(counts[0] | counts[1])
-    return _unit(np.array([[some[term] for term in vocabulary] for some in counts], np.float32))
+    return _unit(np.array([[some[term] for term in vocabulary] for some in counts], np.float32)), vocabulary
 
 
 def _unit(rows: NDArray[Any]) -> _Dense:

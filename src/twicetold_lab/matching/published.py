@@ -35,11 +35,12 @@ from twicetold.matching.pair_features import Column, pair_features
 from twicetold.matching.records import record_features
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.matching.terms import Terms
+from twicetold.matching.trees import Trees
 from twicetold.normal_form import normal_form
 from twicetold.trained.fitted import static_vectors
 from twicetold_lab.data.corpus import SPLITS, Corpus
 from twicetold_lab.evaluation.pair_intervals import accuracy_interval, confusion_intervals
-from twicetold_lab.matching.trees import Trees
+from twicetold_lab.matching.trees import grown
 
 Scope = Literal["pair", "table"]
 PairScorer: TypeAlias = Callable[[Sequence[str], Sequence[str]], ArrayLike]
@@ -129,7 +130,7 @@ class PairClassifier:
         held_out, truth = pairs.of("val")
         tried = (regression(columns, same, ridge=ridge) for ridge in RIDGES)
         best = max(tried, key=lambda one: ScoreCounts.of(one.probability(held_out), truth).average_precision())
-        return cls(best, Trees.grown(columns, same, seed=seed))
+        return cls(best, grown(list(columns), np.column_stack(list(columns.values())), same, seed=seed))
 
     def probability(self, columns: Mapping[str, Column]) -> Floats:
         """(P,) of pairs with these features."""
