@@ -1,4 +1,4 @@
-"""Measure the generic matcher on files whose kind was held out, beside thresholds on one similarity.
+"""Measure probabilities of the generic matcher on files whose kind was held out, and what answers change.
 
 Usage: python pipelines/measure_matcher.py <mirror>
 
@@ -7,7 +7,7 @@ Examples:
     python pipelines/measure_matcher.py /data/mirror
 
 It prints two tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; then F1 of
-pairs in groups, with pair precision and recall, after 0, 20 and 50 answers.
+pairs in groups after 0, 20 and 50 answers. `measure_any_file.py` has the groups beside those of other libraries.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -21,7 +21,7 @@ import numpy as np
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.measures import COPY, answered, best_threshold, blended, by_matcher, by_threshold, meaning
+from twicetold_lab.matching.measures import answered, by_matcher, meaning
 from twicetold_lab.matching.sources import same_files
 
 ANSWERS = (20, 50)
@@ -37,15 +37,11 @@ def main() -> None:
     files = [labelled(file, vectors=True) for file in same_files(asked.mirror)]
     matchers = held_out(files)
     calibration(files, matchers)
-    print("| file | best threshold | cosine 0.9 | held out | precision | recall | 20 answers | 50 answers |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    print("| file | held out | 20 answers | 50 answers |\n|---|---:|---:|---:|")
     for one in files:
         matcher = matchers[one.file.kind]
-        copies = by_threshold(one, np.asarray(one.compared.columns["cosine"]), COPY)
-        best, scores = best_threshold(one, blended(one)), by_matcher(one, matcher)
         runs = [answered(one, matcher, ANSWERS, seed=seed) for seed in SEEDS]
-        cells = [best.f1, copies.f1, scores.f1, scores.precision, scores.recall]
-        cells += [float(np.mean([run[count].f1 for run in runs])) for count in ANSWERS]
+        cells = [by_matcher(one, matcher).f1, *(float(np.mean([run[count].f1 for run in runs])) for count in ANSWERS)]
         print(f"| {one.file.name} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
 
 

@@ -16,7 +16,6 @@ from twicetold.neighbours.components import components
 from twicetold_lab.matching.learning import Labelled
 
 THRESHOLDS = 40  # that are tried for the best
-COPY = 0.9  # cosine that semhash takes for a duplicate
 BLEND = 0.5  # weight of letters and words beside vectors, as of the default of dedupe
 PER_ROUND = 5  # questions between two updates
 
