@@ -209,14 +209,15 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
     from twicetold.labels.assessment import for_half
 
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    known = () if state.guessed else ("probability",)
+    unknown = state.guessed and not state.matched
+    known = () if unknown else ("probability",)
     for head in ("", "threshold", *known, "candidates", "precision", "recall"):
         table.add_column(head, justify="right")
     for row in estimates.at:
         stored = row.threshold == state.decision.threshold
         if not stored and row.candidates in (0, sum(state.candidates)):
             continue  # the same as none or all
-        probability = () if state.guessed else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
+        probability = () if unknown else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
         shares = [_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall)]
         cells = ["*" if stored else "", f"{row.threshold:.4g}", *probability, f"{row.candidates:,}", *shares]
         table.add_row(*cells, style="bold" if stored else "")
@@ -253,7 +254,7 @@ def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any
 
     rows = [] if estimates is None else estimates.at
     calibrated = state.decision.probability(state.thresholds).tolist()
-    probabilities = [None] * len(calibrated) if state.guessed else calibrated
+    probabilities = [None] * len(calibrated) if state.guessed and not state.matched else calibrated
     return {
         "out": str(state.out),
         "about": state.about,

@@ -1,10 +1,11 @@
-"""Labels of a person for pairs that were drawn from a file of texts; two files, so that one can stop and go on.
+"""Labels of a person for pairs that were drawn from a file of texts; files, so that one can stop and go on.
 
 - The file of labels, `pairs.csv`, has a row for each labelled pair. It is what a person may correct by hand, what
   `data=pairs` trains on and `calibrate` reads.
 - The draw, `pairs.csv.draw.json`, has all drawn pairs, the sizes of the bands and the pairs that were skipped.
+- Where the generic matcher drew them, `pairs.csv.draw.npz` has the features of the candidates, for `calibrate`.
 
-Both are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
+All are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
 
 Shape letters: m drawn pairs, H bands, T thresholds.
 """
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.stored import record
@@ -27,9 +30,11 @@ from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
 from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
+from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
@@ -65,6 +70,7 @@ class Labelling:
         file: name of the file of texts.
         texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
+        matched: whether scores are the generic matcher's log odds.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -79,6 +85,7 @@ class Labelling:
     file: str = ""
     texts: int = 0
     guessed: bool = False
+    matched: bool = False
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -138,7 +145,7 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed")
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed", "matched")
         content = {name: getattr(self, name) for name in kept}
         pairs = [asdict(pair) for pair in self.pairs]
         content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
@@ -162,6 +169,11 @@ class Labelling:
 def draw_file(out: Path) -> Path:
     """The file of the draw."""
     return out.with_name(f"{out.name}.draw.json")
+
+
+def features_file(out: Path) -> Path:
+    """The file of the candidates' features."""
+    return out.with_name(f"{out.name}.draw.npz")
 
 
 def labelling(
@@ -211,7 +223,7 @@ def labelling(
     source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
     if begun is None:
         new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
-        new.file, new.texts = file, len(distinct)
+        new.file = file
         new.save_draw()
         return new
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
@@ -303,12 +315,19 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
 
 def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
     model = LoadedModel.from_folder(place)
-    candidates = sampling.candidate_pairs(model, texts)
     about = model.decisions.of(source["label"])
-    decision = about.stored
-    drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
-    columns = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows], drawn.band)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
+    decision, seed = about.stored, source["seed"]
+    matched = about.unlabelled and isinstance(model.trained, Ensemble)
+    if matched:
+        texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
+        candidates, columns = sampling.matched_pairs(model, texts)
+        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=seed)
+        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
+    else:
+        candidates = sampling.candidate_pairs(model, texts)
+        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=seed)
+    columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
+    rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
     return Labelling(
         out,
         source,
@@ -318,6 +337,8 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
         drawn.above.tolist(),
         [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
         guessed=about.unlabelled,
+        matched=matched,
+        texts=len(texts),
     )
 
 
