@@ -207,12 +207,7 @@ def calibrate(
         ValueError: if there are too few pairs, a score is not finite, or the answers of the draw are about another
             label of the model than `about`.
     """
-    positives, count = int(pairs.label.sum()), len(pairs.label)
-    if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
-        raise ValueError(
-            f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
-            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
-        )
+    require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     drawn = None if pairs.draw is None else pairs.draw.about
     drawn = drawn if drawn in model.decisions.labels else None
@@ -234,6 +229,20 @@ def calibrate(
     numbers = (found.stored, found.fitted, found.gained)
     matched = None if links is None else _matched(pairs, seed)
     return Calibration(before, found.after, *numbers, links, contradicted, label, promised, matched)
+
+
+def require_enough(pairs: CalibrationPairs) -> None:
+    """Check that there are enough labels of each kind.
+
+    Raises:
+        ValueError: if there are not.
+    """
+    positives, count = int(pairs.label.sum()), len(pairs.label)
+    if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
+        raise ValueError(
+            f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
+            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
+        )
 
 
 def _matched(pairs: CalibrationPairs, seed: int) -> MatchedLinks | None:

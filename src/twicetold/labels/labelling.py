@@ -179,7 +179,7 @@ def features_file(out: Path) -> Path:
 def labelling(
     out: Path,
     *,
-    model: str | Path,
+    model: str | Path | LoadedModel,
     texts: Sequence[str],
     file: str = "",
     pairs: int | None = None,
@@ -193,7 +193,7 @@ def labelling(
 
     Args:
         out: the file of labels, which ends in .csv.
-        model: what `twicetold.load` takes.
+        model: what `twicetold.load` takes, or one of vectors that were made elsewhere (`fit(texts, vectors=)`).
         texts: of the file; equal ones are one text.
         file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
@@ -216,13 +216,14 @@ def labelling(
         )
     if seed is None:
         seed = begun.source["seed"] if begun else 0
-    folder = folder_of(model)
+    place = model if isinstance(model, LoadedModel) else folder_of(model)
+    decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
     if about is None and begun is not None:
         about = begun.about
-    label = read_decisions(folder).of(about).label
-    source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
+    label = decisions.of(about).label
+    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed, "label": label}
     if begun is None:
-        new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        new = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
         new.file = file
         new.save_draw()
         return new
@@ -235,7 +236,7 @@ def labelling(
         begun.file, begun.texts = file, len(distinct)
         begun.save_draw()
     if pairs is not None and pairs > len(begun.pairs):
-        larger = _draw(out, folder, distinct, source, pairs=pairs)
+        larger = _draw(out, place, distinct, source, pairs=pairs)
         if larger.pairs[: len(begun.pairs)] != begun.pairs:
             raise ValueError(
                 f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
@@ -313,8 +314,10 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
     return labels
 
 
-def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
-    model = LoadedModel.from_folder(place)
+def _draw(
+    out: Path, place: Path | LoadedModel, texts: Sequence[str], source: dict[str, Any], *, pairs: int
+) -> Labelling:
+    model = place if isinstance(place, LoadedModel) else LoadedModel.from_folder(place)
     about = model.decisions.of(source["label"])
     decision, seed = about.stored, source["seed"]
     matched = about.unlabelled and isinstance(model.trained, Ensemble)
@@ -342,8 +345,10 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
     )
 
 
-def _model_digest(folder: Path) -> str:
-    """Digest of all that decides the model's scores and its verdicts."""
+def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
+    """Digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
+    if isinstance(folder, LoadedModel):
+        return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
 
 
