@@ -211,13 +211,13 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
             f"for {precision:g}"
         )
     if target.threshold is None:
-        where, bound = "on the labelled pairs", ""
+        where, bound, todo = "on the labelled pairs", "", "More labels or another model"
         if isinstance(known, DedupeThresholds):
-            where = "on validation"
+            where, todo = "on validation", "Another model"
             bound = "" if known.complete else " (a lower bound, because not every duplicate is labelled there)"
         raise ValueError(
             f"no threshold gives links with precision {precision:g} {where}: the highest one is "
-            f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. Another model may reach it"
+            f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. {todo} may reach it"
         )
     return target, target.threshold
 
