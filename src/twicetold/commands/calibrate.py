@@ -13,8 +13,12 @@ from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from twicetold.evaluation.guarantee import IntervalEstimate
+    from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
+    from twicetold.labels.link_estimates import LinkEstimate
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -111,32 +115,42 @@ def calibrate(
 
 
 def _links(result: "Calibration", *, taken: bool, kept: bool) -> str:
-    """The line on the use of the labels by dedupe and index."""
-    if result.links is not None and taken:
-        expected = {promise.aimed: promise.precision for promise in result.promised}
-        promises = ", ".join(
-            _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in result.links.links
-        )
-        default = expected.get(None)
-        said = "" if default is None else f" (precision to be expected: {_shown(default)})"
+    """The lines on the use of the labels by dedupe and index."""
+    if result.links is None or not taken:
+        stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
+        if result.links is not None:
+            return f"{stay}these pairs do not contradict them (--anyway replaces them)"
         return (
-            f"dedupe and index link from score {result.links.f1_threshold:.4g} on, where F1 is highest{said}. "
-            f"Precision of links: {promises}"
+            f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew "
+            "from a file, with this model and its draw beside them, say something about all pairs of a file"
         )
-    stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
-    if result.links is not None:
-        return f"{stay}these pairs do not contradict them (--anyway replaces them)"
-    return (
-        f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew from a "
-        "file, with this model and its draw beside them, say something about all pairs of a file"
+    if result.matched is None:
+        return _promises("dedupe and index link", "score", result.links, result.promised)
+    matched = result.matched
+    return "\n".join(
+        [
+            _promises(
+                "dedupe links by the matcher, which the labels have moved,", "log odds", matched.links, matched.promised
+            ),
+            _promises("index links by similarity,", "score", result.links, result.promised),
+        ]
     )
 
 
-def _promise(precision: float, threshold: float | None, expected: "IntervalEstimate | None") -> str:
+def _promises(what: str, score: str, links: "LabelledLinks", promised: "Sequence[LinkEstimate]") -> str:
+    """The sentences on the thresholds of one kind of links."""
+    expected = {promise.aimed: promise.precision for promise in promised}
+    each = ", ".join(_promise(link.aimed, score, link.threshold, expected.get(link.aimed)) for link in links.links)
+    default = expected.get(None)
+    shown = "" if default is None else f" (precision to be expected: {_shown(default)})"
+    return f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}. Precision of links: {each}"
+
+
+def _promise(precision: float, score: str, threshold: float | None, expected: "IntervalEstimate | None") -> str:
     if threshold is None:
         return f"{precision:g} is not reached"
     said = "" if expected is None else f" (to be expected: {_shown(expected)})"
-    return f"{precision:g} from score {threshold:.4g} on{said}"
+    return f"{precision:g} from {score} {threshold:.4g} on{said}"
 
 
 def _show(console: Console, result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
     from twicetold.labels.review import Review
+    from twicetold.trained.loaded import LoadedModel
 
 
 @with_options
@@ -43,6 +44,10 @@ def label(
     ] = None,
     about: About = None,
     compare: Compare = None,
+    decision: Annotated[
+        Path | None,
+        typer.Option(help="Also write what the labels say of the score to this .json file.", show_default=False),
+    ] = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -55,7 +60,8 @@ def label(
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
     and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
-    kept in the folder OUT.model, for calibrate. Without -o, FILE is a review that dedupe --review wrote, and the
+    kept in the folder OUT.model, for calibrate; vectors of a .npy file, which make no model of other texts, are
+    calibrated by --decision. Without -o, FILE is a review that dedupe --review wrote, and the
     answers go into it.
     """
     with progress("loading libraries"):
@@ -71,23 +77,38 @@ def label(
         return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
+        _decide(out, decision)
         return
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
     fitted = model_beside(out) if model is None else None
-    require_apart({"pairs": out, "draw": draw_file(out), "model": fitted}, {"texts": file, "weights": model})
+    require_apart(
+        {"pairs": out, "draw": draw_file(out), "model": fitted, "decision": decision}, {"texts": file, "weights": model}
+    )
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
         with reading.texts(name) as (_, column, blocks):
             texts = [text for block in blocks for text in block.texts(column)]
-        if model is None:
-            model = _fitted_beside(console, out, texts, file.name, compare)
+        used = model or _fitted_beside(console, out, texts, file.name, compare)
         with console.status("drawing pairs"):
-            state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, about=about)
+            state = labelling(out, model=used, texts=texts, file=file.name, pairs=pairs, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
         ask_all(console, state, OF_LABEL)
         _report(console, state, as_json=as_json)
+        _decide(out, decision)
+
+
+def _decide(out: Path, decision: Path | None) -> None:
+    """Write the decision file, if it is asked for."""
+    if decision is None:
+        return
+    from twicetold.files import write_json
+    from twicetold.labels.calibration import read_pairs
+    from twicetold.labels.decision_file import decision_file
+
+    with progress("estimating what thresholds promise"):
+        write_json(decision, decision_file(read_pairs(out)))
 
 
 def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: bool) -> None:
@@ -119,8 +140,13 @@ def model_beside(out: Path) -> Path:
     return out.with_name(f"{out.name}.model")
 
 
-def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, compare: str | None) -> str:
-    """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
+def _fitted_beside(
+    console: Console, out: Path, texts: list[str], name: str, compare: str | None
+) -> "str | LoadedModel":
+    """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
+
+    Vectors of these texts alone are a model that has no folder.
+    """
     from twicetold import layout
     from twicetold.files import require_free
 
@@ -128,6 +154,8 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, com
         from twicetold.labels.labelling import draw_file
         from twicetold.use.model import fit
 
+    if compare not in (None, LETTERS) and not Path(str(compare)).is_dir():
+        return fit([text.strip() for text in texts], vectors=compare)
     folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
@@ -159,14 +187,15 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
     from twicetold.labels.assessment import for_half
 
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    known = () if state.guessed else ("probability",)
+    unknown = state.guessed and not state.matched
+    known = () if unknown else ("probability",)
     for head in ("", "threshold", *known, "candidates", "precision", "recall"):
         table.add_column(head, justify="right")
     for row in estimates.at:
         stored = row.threshold == state.decision.threshold
         if not stored and row.candidates in (0, sum(state.candidates)):
             continue  # the same as none or all
-        probability = () if state.guessed else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
+        probability = () if unknown else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
         shares = [_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall)]
         cells = ["*" if stored else "", f"{row.threshold:.4g}", *probability, f"{row.candidates:,}", *shares]
         table.add_row(*cells, style="bold" if stored else "")
@@ -203,7 +232,7 @@ def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any
 
     rows = [] if estimates is None else estimates.at
     calibrated = state.decision.probability(state.thresholds).tolist()
-    probabilities = [None] * len(calibrated) if state.guessed else calibrated
+    probabilities = [None] * len(calibrated) if state.guessed and not state.matched else calibrated
     return {
         "out": str(state.out),
         "about": state.about,

@@ -15,7 +15,7 @@ Shape letters: n texts, m distinct texts.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +65,7 @@ class Prepared:
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
         truth: groups that are known for some of the n texts, to compare with.
-        matched: candidate pairs of a model that nobody has calibrated; None: they are searched for by the vectors.
+        matched: candidate pairs that the matcher scores; None: they are searched for by the vectors.
     """
 
     options: DedupeOptions
@@ -98,7 +98,7 @@ class Prepared:
         truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
-        thresholds = Thresholds.of(model, options)
+        thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
         progress(thresholds.in_words)
         progress("looking for exact duplicates")
         plain = DistinctTexts.of(texts)
@@ -112,15 +112,18 @@ class Prepared:
         drift = _drift(model, distinct.texts, vectors)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
         pairs, matched = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured), None
-        if thresholds.unlabelled and by_matcher and isinstance(model.trained, Ensemble):
+        if by_matcher and (thresholds.matched or thresholds.unlabelled) and isinstance(model.trained, Ensemble):
             from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
 
+            moved, decision = thresholds.matched, LOG_ODDS
             progress("comparing what texts share and what they do not")
             within = None if limits is None else limits.take(distinct.rows)
             matched = MatchedTexts.of(model.trained, distinct.texts, vectors, within, options.sense)
-            if constraints is not None:
+            if moved is not None:
+                matched, decision = replace(matched, matcher=moved.matcher), moved.decision
+            elif constraints is not None:
                 matched = matched.answered(constraints.left, constraints.right, constraints.same)
-            pairs = PairsByModel(matched, LOG_ODDS)
+            pairs = PairsByModel(matched, decision)
         link = thresholds.link(pairs, options, len(distinct))
         warnings = (*drift, *threshold_warnings(model))
         for warning in warnings:

@@ -48,7 +48,7 @@ class LinkThreshold:
         guaranteed: precision of the links in a file of so many texts, by pair and by text, and the minimum of nine of
             ten such files; None if it is not known.
         assured: whether nine of ten files reach the target precision, not only where it was measured; by labels,
-            whether the whole interval reaches it.
+            whether the whole interval reaches it, or nine of ten draws of it where a matcher was moved by them.
     """
 
     score: float

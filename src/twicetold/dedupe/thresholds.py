@@ -10,7 +10,7 @@ labels has the probabilities of the generic matcher (`twicetold.matching.matcher
 """
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, Tar
 from twicetold.neighbours.grouping import Links
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.threshold_record import ThresholdRecord
+from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
 NO_LABELS = "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
 PROMISE = (
@@ -43,15 +43,22 @@ class Thresholds:
         evidence: what thresholds and probabilities rest on, in words.
         record: of the model folder; None where it says nothing of links.
         unlabelled: whether nobody has labelled texts like these, and probabilities are those of the generic matcher.
+        matched: the matcher that labels have moved, whose thresholds these are; None: they are of similarities.
     """
 
     evidence: str
     record: ThresholdRecord | None = None
     unlabelled: bool = False
+    matched: MatcherRecord | None = None
 
     @classmethod
-    def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
+    def of(cls, model: LoadedModel, options: DedupeOptions, *, by_matcher: bool = False) -> "Thresholds":
         """Read the evidence from the folder of a model.
+
+        Args:
+            model: any.
+            options: what is asked for.
+            by_matcher: thresholds of the matcher, where labels have moved it.
 
         Raises:
             ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
@@ -65,7 +72,10 @@ class Thresholds:
                 f"sense={options.sense!r} is for texts that nobody has labelled: what {model.folder} calls the same is "
                 "what its labels say"
             )
-        thresholds = cls(of_links(model.record, model.about), model.record)
+        record, matched = model.record, None
+        if by_matcher and record.calibration is not None and (matched := record.calibration.matched) is not None:
+            record = replace(record, calibration=matched.calibration)
+        thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
                 f"{model.folder} holds no thresholds for a precision: there is no {layout.PRECISION}. Give a "
@@ -127,6 +137,7 @@ class Thresholds:
             links, score = target_links(known, target)
             chosen_for, precision, expected = "links", links.precision, self._expected(links.aimed, texts)
             assured = expected.low is not None and expected.low >= target
+            assured |= self.matched is not None and texts <= known.texts  # chosen so in nine of ten draws
         if guaranteed is None and self.guarantee is not None:
             guaranteed = self.guarantee.at_threshold(score, texts)
         if expected.value is None and precision is not None and known is not None:
@@ -200,13 +211,13 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
             f"for {precision:g}"
         )
     if target.threshold is None:
-        where, bound = "on the labelled pairs", ""
+        where, bound, todo = "on the labelled pairs", "", "More labels or another model"
         if isinstance(known, DedupeThresholds):
-            where = "on validation"
+            where, todo = "on validation", "Another model"
             bound = "" if known.complete else " (a lower bound, because not every duplicate is labelled there)"
         raise ValueError(
             f"no threshold gives links with precision {precision:g} {where}: the highest one is "
-            f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. Another model may reach it"
+            f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. {todo} may reach it"
         )
     return target, target.threshold
 

@@ -27,8 +27,9 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks, choose_on_labels
 from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.assessment import assess
-from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
+from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
 from twicetold.labels.link_estimates import LinkEstimate, link_estimates
+from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
@@ -41,7 +42,7 @@ from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
-PROBABILITY, BAND = "inclusion_probability", "band"  # columns that `label` writes
+NUMBER, PROBABILITY, BAND = "pair", "inclusion_probability", "band"  # columns that `label` writes
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class CalibrationPairs:
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
         stratum: (P,) band from which each was drawn; all 0 if they were not.
         draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.
+        numbers: (P,) of each pair in the draw, from 0; -1 if they were not drawn.
         bad: rows of their file that were left out.
     """
 
@@ -64,6 +66,7 @@ class CalibrationPairs:
     weight: Floats
     stratum: Ints
     draw: Labelling | None = None
+    numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     bad: BadRows = field(default_factory=BadRows)
 
     @property
@@ -98,6 +101,7 @@ class Calibration:
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         about: the label that both decisions are about; None: `Model.about`.
         promised: for each threshold of `links`, what is to be expected among all candidates.
+        matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
     before: Decision
@@ -109,6 +113,7 @@ class Calibration:
     contradicted: bool | None = None
     about: str | None = None
     promised: tuple[LinkEstimate, ...] = ()
+    matched: MatchedLinks | None = None
 
     @property
     def alike(self) -> bool:
@@ -175,12 +180,14 @@ def read_pairs(
                     f"most 1, got {probability[bad[0]]:g}"
                 )
             band = _numbers(block, BAND, file) if drawn else np.zeros(len(block))
+            number = _numbers(block, NUMBER, file) - 1 if drawn and NUMBER in rows.columns else np.full(len(block), -1)
             read = CalibrationPairs(
                 read.left + block.texts(columns[0]),
                 read.right + block.texts(columns[1]),
                 np.append(read.label, labels == 1).astype(bool),
                 np.append(read.weight, 1 / probability),
                 np.append(read.stratum, band.astype(np.int64)),
+                numbers=np.append(read.numbers, number.astype(np.int64)),
             )
     draw = read_labelling(file) if drawn and draw_file(file).is_file() else None
     return replace(read, draw=draw, bad=rows.bad)
@@ -202,12 +209,7 @@ def calibrate(
         ValueError: if there are too few pairs, a score is not finite, or the answers of the draw are about another
             label of the model than `about`.
     """
-    positives, count = int(pairs.label.sum()), len(pairs.label)
-    if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
-        raise ValueError(
-            f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
-            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
-        )
+    require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     drawn = None if pairs.draw is None else pairs.draw.about
     drawn = drawn if drawn in model.decisions.labels else None
@@ -227,9 +229,37 @@ def calibrate(
     if links is not None and (measured := model.thresholds) is not None:
         contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
     numbers = (found.stored, found.fitted, found.gained)
-    return Calibration(
-        before, found.after, *numbers, about=label, links=links, contradicted=contradicted, promised=promised
-    )
+    matched = None if links is None else _matched(pairs, seed)
+    return Calibration(before, found.after, *numbers, links, contradicted, label, promised, matched)
+
+
+def require_enough(pairs: CalibrationPairs) -> None:
+    """Check that there are enough labels of each kind.
+
+    Raises:
+        ValueError: if there are not.
+    """
+    positives, count = int(pairs.label.sum()), len(pairs.label)
+    if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
+        raise ValueError(
+            f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
+            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
+        )
+
+
+def _matched(pairs: CalibrationPairs, seed: int) -> MatchedLinks | None:
+    """Links by the matcher, if it drew the pairs."""
+    draw = pairs.draw
+    if draw is None or not draw.matched:
+        return None
+    candidates = MatchedCandidates.read(features_file(draw.out))
+    if not len(pairs.numbers) or pairs.numbers.min() < 0 or pairs.numbers.max() >= len(candidates.drawn):
+        raise ValueError(
+            f"expected numbers of pairs of the draw, 1 to {len(candidates.drawn)}, in the column {NUMBER!r}: labels "
+            "and draw do not belong together"
+        )
+    rows = candidates.drawn[pairs.numbers]
+    return MatchedLinks.of(candidates, rows, pairs.label, pairs.weight, file=draw.file, texts=draw.texts, seed=seed)
 
 
 def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
@@ -297,7 +327,7 @@ def save_calibrated(
     require_free_of(model.folder, new, force=force)
     label = calibration.about or model.about
     if not (anyway or calibration.better_links):
-        calibration = replace(calibration, links=None, promised=())
+        calibration = replace(calibration, links=None, promised=(), matched=None)
     record = {
         "pairs": {
             "file": file.name,

@@ -1,10 +1,11 @@
-"""Labels of a person for pairs that were drawn from a file of texts; two files, so that one can stop and go on.
+"""Labels of a person for pairs that were drawn from a file of texts; files, so that one can stop and go on.
 
 - The file of labels, `pairs.csv`, has a row for each labelled pair. It is what a person may correct by hand, what
   `data=pairs` trains on and `calibrate` reads.
 - The draw, `pairs.csv.draw.json`, has all drawn pairs, the sizes of the bands and the pairs that were skipped.
+- Where the generic matcher drew them, `pairs.csv.draw.npz` has the features of the candidates, for `calibrate`.
 
-Both are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
+All are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
 
 Shape letters: m drawn pairs, H bands, T thresholds.
 """
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.stored import record
@@ -27,9 +30,11 @@ from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
 from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
+from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
@@ -65,6 +70,7 @@ class Labelling:
         file: name of the file of texts.
         texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
+        matched: whether scores are the generic matcher's log odds.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -79,6 +85,7 @@ class Labelling:
     file: str = ""
     texts: int = 0
     guessed: bool = False
+    matched: bool = False
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -143,7 +150,7 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed")
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed", "matched")
         content = {name: getattr(self, name) for name in kept}
         pairs = [asdict(pair) for pair in self.pairs]
         content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
@@ -169,10 +176,15 @@ def draw_file(out: Path) -> Path:
     return out.with_name(f"{out.name}.draw.json")
 
 
+def features_file(out: Path) -> Path:
+    """The file of the candidates' features."""
+    return out.with_name(f"{out.name}.draw.npz")
+
+
 def labelling(
     out: Path,
     *,
-    model: str | Path,
+    model: str | Path | LoadedModel,
     texts: Sequence[str],
     file: str = "",
     pairs: int | None = None,
@@ -186,7 +198,7 @@ def labelling(
 
     Args:
         out: the file of labels, which ends in .csv.
-        model: what `twicetold.load` takes.
+        model: what `twicetold.load` takes, or one of vectors that were made elsewhere (`fit(texts, vectors=)`).
         texts: of the file; equal ones are one text.
         file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
@@ -209,14 +221,15 @@ def labelling(
         )
     if seed is None:
         seed = begun.source["seed"] if begun else 0
-    folder = folder_of(model)
+    place = model if isinstance(model, LoadedModel) else folder_of(model)
+    decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
     if about is None and begun is not None:
         about = begun.about
-    label = read_decisions(folder).of(about).label
-    source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
+    label = decisions.of(about).label
+    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed, "label": label}
     if begun is None:
-        new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
-        new.file, new.texts = file, len(distinct)
+        new = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        new.file = file
         new.save_draw()
         return new
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
@@ -228,7 +241,7 @@ def labelling(
         begun.file, begun.texts = file, len(distinct)
         begun.save_draw()
     if pairs is not None and pairs > len(begun.pairs):
-        larger = _draw(out, folder, distinct, source, pairs=pairs)
+        larger = _draw(out, place, distinct, source, pairs=pairs)
         if larger.pairs[: len(begun.pairs)] != begun.pairs:
             raise ValueError(
                 f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
@@ -306,14 +319,23 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
     return labels
 
 
-def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
-    model = LoadedModel.from_folder(place)
-    candidates = sampling.candidate_pairs(model, texts)
+def _draw(
+    out: Path, place: Path | LoadedModel, texts: Sequence[str], source: dict[str, Any], *, pairs: int
+) -> Labelling:
+    model = place if isinstance(place, LoadedModel) else LoadedModel.from_folder(place)
     about = model.decisions.of(source["label"])
-    decision = about.stored
-    drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
-    columns = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows], drawn.band)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
+    decision, seed = about.stored, source["seed"]
+    matched = about.unlabelled and isinstance(model.trained, Ensemble)
+    if matched:
+        texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
+        candidates, columns = sampling.matched_pairs(model, texts)
+        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=seed)
+        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
+    else:
+        candidates = sampling.candidate_pairs(model, texts)
+        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=seed)
+    columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
+    rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
     return Labelling(
         out,
         source,
@@ -323,11 +345,15 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
         drawn.above.tolist(),
         [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
         guessed=about.unlabelled,
+        matched=matched,
+        texts=len(texts),
     )
 
 
-def _model_digest(folder: Path) -> str:
-    """Digest of all that decides the model's scores and its verdicts."""
+def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
+    """Digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
+    if isinstance(folder, LoadedModel):
+        return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
 
 

@@ -11,21 +11,28 @@ the label is least certain, and a large band far from it is not forgotten: a pow
 each candidate is as likely to be drawn as any other, so its probability of being drawn is known, and `estimates` can
 undo the allocation. A wrong calibration makes the estimates less precise, but not wrong.
 
+Where the generic matcher scores the pairs, its probabilities p divide them into strata that adapt to the file: each has
+an equal share of what there is to learn, √(p (1 − p)), and so about as many draws (Dalenius and Hodges 1959, "Minimum
+variance stratification"). Unlikely pairs count by their probability, as there are very many of them.
+
 Shape letters: n texts, C candidate pairs, H bands, T thresholds, m drawn pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.evaluation.decision import Decision
+from twicetold.dedupe.matched import MatchedTexts
+from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.ranking import Floats
+from twicetold.matching.pair_features import Column
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.scoring import search_vectors
 
 Ints = NDArray[np.int64]
 
@@ -37,8 +44,11 @@ STEPS = (-4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 
 LEAST = 2  # draws of each band before the allocation begins, so that its variance can be seen
 LEAST_PROBABILITY = 0.05  # and at most 1 minus this: the calibration of other texts is not trusted further
 POWER = 1 / 3
+STRATA = 16  # of probabilities
+CAPPED = 0.9  # probability of a matcher beyond which it is not trusted
 EXACT = 50_000  # dense vectors are searched exactly up to so many
 BLOCK = 50_000  # pairs scored at a time
+NO_PAIR = "none of the {texts} shares a term with another one: there is no pair to label"
 
 
 @dataclass(frozen=True)
@@ -110,13 +120,28 @@ def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int
     other = near[row, column]
     keys = np.unique(np.minimum(row, other) * len(texts) + np.maximum(row, other))
     if not len(keys):
-        raise ValueError(
-            f"none of the {counted(len(texts), 'text')} shares a term with another one: there is no pair to label"
-        )
+        raise ValueError(NO_PAIR.format(texts=counted(len(texts), "text")))
     left, right = np.divmod(keys, len(texts))
     blocks = [slice(start, start + BLOCK) for start in range(0, len(keys), BLOCK)]
     score = np.concatenate([read.score(left[block], right[block]) for block in blocks])
     return CandidatePairs(left, right, score.astype(np.float64))
+
+
+def matched_pairs(model: LoadedModel, texts: Sequence[str]) -> tuple[CandidatePairs, Mapping[str, Column]]:
+    """The pairs that a dedupe compares by the generic matcher, scored by its log odds, and their features.
+
+    Args:
+        model: that was fitted to texts without labels.
+        texts: n different texts.
+
+    Raises:
+        ValueError: if there is no candidate.
+    """
+    matched = MatchedTexts.of(model.trained, texts, search_vectors(model.trained, texts), None, "same")
+    pairs = matched.candidates
+    if not len(pairs.left):
+        raise ValueError(NO_PAIR.format(texts=counted(len(texts), "text")))
+    return CandidatePairs(pairs.left, pairs.right, matched.log_odds), matched.columns
 
 
 def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: int = 0) -> Draw:
@@ -127,8 +152,6 @@ def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: in
     Raises:
         ValueError: if `pairs` is not positive, or a higher score of the model is not more alike.
     """
-    if pairs < 1:
-        raise ValueError(f"expected a positive number of pairs to draw, got {pairs}")
     if decision.slope <= 0:
         raise ValueError(
             f"on validation, a higher score of this model is not more alike (slope {decision.slope:.4g}): train it "
@@ -138,15 +161,45 @@ def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: in
     sizes = np.bincount(band, minlength=len(EDGES) + 1)
     mean = np.bincount(band, decision.probability(candidates.score), minlength=len(sizes)) / np.maximum(sizes, 1)
     mean = mean.clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    order = dealt(sizes, sizes**POWER * mean * (1 - mean), total=pairs)
-    shuffled = np.random.default_rng(seed).permutation(len(candidates))
+    interest = sizes**POWER * mean * (1 - mean)
+    return _drawn(candidates.score, band, interest, thresholds=_at(decision, STEPS), pairs=pairs, seed=seed)
+
+
+def draw_by_probability(log_odds: Floats, *, pairs: int, seed: int = 0) -> Draw:
+    """Draw `pairs` candidates by their probabilities, or all if there are fewer; with a seed as `draw`.
+
+    Args:
+        log_odds: (C,) of a matcher.
+        pairs: m.
+        seed: of the draw.
+
+    Raises:
+        ValueError: if `pairs` is not positive.
+    """
+    likely = sigmoid(log_odds)
+    capped = np.minimum(likely, CAPPED)
+    gain = np.minimum(np.sqrt(capped * (1 - capped)), 2 * likely)
+    order = np.argsort(log_odds, kind="stable")
+    reached = np.cumsum(gain[order])
+    band = np.empty(len(order), np.int64)
+    band[order] = np.minimum(STRATA * reached / reached[-1], STRATA - 1).astype(np.int64)
+    interest = np.asarray(np.bincount(band, gain, minlength=STRATA), np.float64)
+    return _drawn(log_odds, band, interest, thresholds=np.array(STEPS), pairs=pairs, seed=seed)
+
+
+def _drawn(score: Floats, band: Ints, interest: Floats, *, thresholds: Floats, pairs: int, seed: int) -> Draw:
+    """Draw from each band in proportion to its interest."""
+    if pairs < 1:
+        raise ValueError(f"expected a positive number of pairs to draw, got {pairs}")
+    sizes = np.bincount(band, minlength=len(interest))
+    order = dealt(sizes, interest, total=pairs)
+    shuffled = np.random.default_rng(seed).permutation(len(score))
     shuffled = shuffled[np.argsort(band[shuffled], kind="stable")]
     rows = np.empty(len(order), np.int64)
     for number, start in enumerate(np.cumsum(sizes) - sizes):
         here = np.flatnonzero(order == number)
         rows[here] = shuffled[start : start + len(here)]
-    thresholds = _at(decision, STEPS)
-    ascending = np.sort(candidates.score)
+    ascending = np.sort(score)
     ends = np.cumsum(sizes)
     # A band is a piece of the ascending scores: of its candidates, those from the threshold's place on are above.
     below = np.searchsorted(ascending, thresholds, side="left")

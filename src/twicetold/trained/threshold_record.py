@@ -23,6 +23,7 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.stored import objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
+from twicetold.matching.matcher import Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class CalibrationRecord:
         accuracy: of the decision, on other pairs of the kind.
         links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
         expected: aimed precision of links, or None for the highest F1 -> the precision from its threshold on.
+        matched: links by a matcher that the labels have moved, if it drew the pairs.
     """
 
     file: str
@@ -52,6 +54,7 @@ class CalibrationRecord:
     accuracy: float | None = None
     links: LabelledLinks | None = None
     expected: Mapping[float | None, IntervalEstimate] = field(default_factory=dict)
+    matched: "MatcherRecord | None" = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -73,11 +76,43 @@ class CalibrationRecord:
             accuracy=_number(accuracy, "value"),
             links=None if links is None else record(LabelledLinks, links, "'links'"),
             expected=dict(_expected(each) for each in estimates if each.get("precision") is not None),
+            matched=MatcherRecord.from_json(content, "matched"),
         )
 
     def is_about(self, label: str | None) -> bool:
         """True if the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
         return label is None or self.about in (None, label)
+
+
+@dataclass(frozen=True)
+class MatcherRecord:
+    """A matcher that labels have moved, with the thresholds of its log odds.
+
+    Args:
+        matcher: with its coefficients.
+        decision: default threshold and calibration of its log odds.
+        calibration: the record of the labels, with thresholds and precisions of links by it.
+    """
+
+    matcher: Matcher
+    decision: Decision
+    calibration: CalibrationRecord
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], name: str) -> "MatcherRecord | None":
+        """Read a part of the record of a calibration; None if it has no such part.
+
+        Raises:
+            ValueError: if something is of another type.
+        """
+        if (stored := field_of(content, name, dict | None, file="")) is None:
+            return None
+        links = {each: stored.get(each) for each in ("links", "promised")}
+        return cls(
+            Matcher.from_json(field_of(stored, "matcher", dict, file="")),
+            record(Decision, field_of(stored, "decision", dict, file=""), "'decision'"),
+            CalibrationRecord.from_json({**content, **links, name: None}),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,275 @@
+"""Thresholds of links for a matcher that labels have moved, with the precision that they assure in the file.
+
+The labels move the generic matcher (`matching.matcher`), which then ranks the candidates of the file anew: log odds x.
+On the labels themselves it looks better than it is, so each labelled pair is scored by a matcher of the other folds.
+By these scores s, the probability of a pair that is not labelled is a curve,
+
+    logit P(same | x) = a + b x + Σ_k u_k h_k(x)
+
+with hats h_k between knots, and the prior that the matcher is nearly right: a ~ N(0, 1), b ~ N(1, ½²), u ~ N(0, ½²).
+All candidates' x are known, so only the curve is uncertain: draws from its posterior (Laplace) give draws of the mean
+probability from each threshold on. That is the precision of links, and its quantiles are the interval. The threshold
+for an aimed precision is the lowest that has it in nine of ten draws, so that the precision is kept and not only
+reached on the labels. The mean over candidates uses what is known of all of them; labels correct it (Angelopoulos et
+al. 2023, "Prediction-powered inference"; Marchant and Rubinstein 2017, "In search of an entity resolution OASIS").
+
+Pairs were drawn by the generic matcher's probability, and not by x. Their weights correct for that, and make the
+estimates less certain: the root of a weight is a compromise, measured by `pipelines/measure_labels.py`.
+
+Shape letters: C candidates, m labelled pairs, T thresholds, R draws, K knots.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation.decision import Decision, sigmoid
+from twicetold.evaluation.guarantee import IntervalEstimate
+from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, TargetLinks
+from twicetold.files import write_file
+from twicetold.labels.link_estimates import LinkEstimate
+from twicetold.labels.sampling import Ints
+from twicetold.matching.candidates import NEAREST
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import Column
+from twicetold.matching.regression import fit_logistic
+
+KEPT = 20_000  # of the likeliest candidates, and as many of the others, that a draw keeps the features of
+FOLDS = 5
+KNOTS = np.array([-4.0, -2.0, 0.0, 2.0, 4.0, 6.0])
+MEAN = np.array([0.0, 1.0] + [0.0] * len(KNOTS))  # of the prior of the curve
+SPREADS = np.array([1.0, 0.5] + [0.5] * len(KNOTS))
+WEIGHTING = 0.5  # power of a pair's weight
+DRAWS = 400
+SURE = 0.1  # share of the draws that may be below an aimed precision
+FEWEST, FEWEST_LABELLED = 20, 5  # links from a threshold on, and labelled pairs among them
+STEPS = 120  # thresholds
+POINTS = np.linspace(-8.0, 8.0, 33)  # log odds at which the curve is stored
+WHOLE, PART = "weight", "drawn"  # names in the file that no feature has
+
+
+@dataclass(frozen=True)
+class MatchedCandidates:
+    """Candidates of a file with their features, beside a draw.
+
+    Args:
+        columns: (C,) features.
+        weight: (C,) candidates that each stands for.
+        drawn: positions of the drawn pairs, in their order.
+    """
+
+    columns: Mapping[str, Column]
+    weight: Floats
+    drawn: Ints
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints, *, seed: int) -> "MatchedCandidates":
+        """All candidates of a small file; of a large one the likeliest, the drawn ones, and some of the others."""
+        order = np.argsort(-log_odds, kind="stable")
+        first = np.union1d(order[:KEPT], drawn)
+        others = np.setdiff1d(order, first)
+        some = np.random.default_rng(seed).permutation(others)[:KEPT]
+        chosen = np.append(first, some)
+        weight = np.append(np.ones(len(first)), np.full(len(some), len(others) / max(len(some), 1)))
+        place = np.searchsorted(first, drawn)
+        return cls({name: column[chosen] for name, column in columns.items()}, weight, place)
+
+    def save(self, file: Path) -> None:
+        """Write them, under a temporary name first."""
+        arrays = {name: np.asarray(column, np.float32) for name, column in self.columns.items()}
+        with write_file(file) as temporary, temporary.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays, **{WHOLE: self.weight, PART: self.drawn})
+
+    @classmethod
+    def read(cls, file: Path) -> "MatchedCandidates":
+        """The inverse of `save`.
+
+        Raises:
+            ValueError: if the file holds something else.
+        """
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                columns = {name: arrays[name] for name in arrays.files if name not in (WHOLE, PART)}
+                return cls(columns, arrays[WHOLE], arrays[PART])
+        except Exception as error:  # a damaged archive raises errors of several libraries
+            raise ValueError(f"{file} is damaged ({error}): draw the pairs again, into another file") from error
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Probability of a pair with a score, and its 95 % interval."""
+
+    score: float
+    probability: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MatchedLinks:
+    """Links by a matcher that labels have moved.
+
+    Args:
+        matcher: its numbers, as `Matcher.to_json` gives them.
+        decision: the threshold with the highest F1 that is expected, and the calibration of the log odds.
+        links: thresholds for a dedupe.
+        promised: precision to expect from each of them on.
+        curve: probability of a pair by its log odds.
+    """
+
+    matcher: Mapping[str, Any]
+    decision: Decision
+    links: LabelledLinks
+    promised: tuple[LinkEstimate, ...]
+    curve: tuple[CurvePoint, ...]
+
+    @classmethod
+    def of(
+        cls,
+        candidates: MatchedCandidates,
+        rows: Ints,
+        label: NDArray[np.bool_],
+        weight: Floats,
+        *,
+        file: str,
+        texts: int,
+        matcher: Matcher | None = None,
+        seed: int = 0,
+    ) -> "MatchedLinks":
+        """Move the matcher by labelled pairs, and choose thresholds.
+
+        Args:
+            candidates: of the file.
+            rows: (m,) positions of the labelled pairs.
+            label: (m,) whether they say the same.
+            weight: (m,) candidates that each was drawn for.
+            file: name of the file.
+            texts: number of its distinct texts.
+            matcher: that drew the pairs; None: the generic one.
+            seed: of the draws from the posterior.
+        """
+        generic = matcher or _generic(candidates.columns)
+        moved, scores = moved_by_labels(generic, candidates.columns, rows, label)
+        score = moved.log_odds(candidates.columns)
+        curve = Curve.of(scores, label, weight, seed=seed)
+        links, promised, best = _links(curve, score, candidates.weight, score[rows], label)
+        represented = round(float(candidates.weight.sum()))
+        known = LabelledLinks(file, texts, NEAREST, represented, len(rows), best, links)
+        low, high = np.quantile(by_score := curve.probability(POINTS), (0.025, 0.975), axis=1)
+        points = (POINTS, by_score.mean(axis=1), low, high)
+        shown = tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in points), strict=True))
+        decision = Decision(best, *curve.line)
+        return cls(moved.to_json(), decision, known, promised, shown)
+
+
+def _generic(columns: Mapping[str, Column]) -> Matcher:
+    """The matcher of these features."""
+    with_vectors = Matcher.generic(vectors=True)
+    return with_vectors if set(with_vectors.names) <= set(columns) else Matcher.generic(vectors=False)
+
+
+def moved_by_labels(
+    matcher: Matcher, columns: Mapping[str, Column], rows: Ints, label: NDArray[np.bool_]
+) -> tuple[Matcher, Floats]:
+    """The matcher moved by all labels, as it is stored; and (m,) log odds of each pair by that of the other folds.
+
+    Args:
+        matcher: before.
+        columns: features of all candidates.
+        rows: (m,) positions of the labelled pairs.
+        label: (m,) whether they say the same.
+    """
+    fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
+    for number in range(FOLDS):
+        here = fold == number
+        others = matcher.answered(columns, rows[~here], label[~here])
+        scores[here] = others.log_odds({name: column[rows[here]] for name, column in columns.items()})
+    return Matcher.from_json(matcher.answered(columns, rows, label).to_json()), scores
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Draws of the probability of a pair by its score.
+
+    Args:
+        draws: (R, 2 + K) coefficients.
+        line: slope and intercept of the log odds without hats.
+    """
+
+    draws: Floats
+    line: tuple[float, float]
+
+    @classmethod
+    def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, seed: int = 0) -> "Curve":
+        """The posterior by (m,) labelled pairs that are new to what scored them."""
+        weight = weight**WEIGHTING
+        weight = weight * (weight.sum() / np.square(weight).sum())
+        basis, precision = _basis(score), SPREADS**-2
+        mode = fit_logistic(basis, label, mean=MEAN, precision=precision, weights=weight)
+        likely = sigmoid(basis @ mode)
+        hessian = (basis * (weight * likely * (1 - likely))[:, None]).T @ basis + np.diag(precision)
+        draws = np.random.default_rng(seed).multivariate_normal(mode, np.linalg.inv(hessian), size=DRAWS)
+        line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight)
+        return cls(draws, (float(line[1]), float(line[0])))
+
+    def probability(self, score: Floats) -> Floats:
+        """(C, R) by each draw."""
+        return sigmoid(_basis(score) @ self.draws.T)
+
+
+def _basis(score: Floats) -> Floats:
+    """(C, 2 + K) one, the score, and hats."""
+    within = score.clip(KNOTS[0], KNOTS[-1])
+    hats = [np.interp(within, KNOTS, hat) for hat in np.eye(len(KNOTS))]
+    return np.column_stack([np.ones(len(score)), score.clip(-12, 12), *hats])
+
+
+def _links(
+    curve: Curve, score: Floats, weight: Floats, labelled: Floats, label: NDArray[np.bool_]
+) -> tuple[tuple[TargetLinks, ...], tuple[LinkEstimate, ...], float]:
+    """Thresholds for aimed precisions, the precision to expect from each on, and the threshold with the highest F1.
+
+    Args:
+        curve: of probabilities.
+        score: (C,) of the candidates.
+        weight: (C,) candidates that each stands for.
+        labelled: (m,) scores of the labelled pairs.
+        label: (m,) whether they say the same.
+    """
+    order = np.argsort(-score, kind="stable")
+    count = len(order)
+    cut = np.unique(np.geomspace(min(FEWEST, count), count, STEPS).round().astype(np.int64))
+    reached = np.cumsum(weight[order])[cut - 1]
+    duplicates = np.zeros((len(cut), len(curve.draws)))
+    for place, (start, end) in enumerate(zip(np.append(0, cut[:-1]), cut, strict=True)):
+        part = order[start:end]
+        duplicates[place] = weight[part] @ curve.probability(score[part])
+    duplicates = np.cumsum(duplicates, axis=0)
+    precision = duplicates / reached[:, None]
+    recall = (duplicates / duplicates[-1]).mean(axis=1)
+    assured, mean = np.quantile(precision, SURE, axis=1), precision.mean(axis=1)
+    threshold = score[order[cut - 1]]
+    enough = (labelled[None] >= threshold[:, None]).sum(axis=1) >= FEWEST_LABELLED
+    f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1)
+    best = int(np.argmax(f1))
+    links: list[TargetLinks] = []
+    chosen: dict[float | None, int] = {None: best}
+    for aimed in TARGETS:
+        good = np.flatnonzero((assured >= aimed) & enough)
+        at = int(good[-1]) if len(good) else int(np.argmax(np.where(enough, assured, -1.0)))
+        value = mean[at] if len(good) else assured[at]
+        links.append(TargetLinks(aimed, float(threshold[at]) if len(good) else None, float(value), float(recall[at])))
+        if len(good):
+            chosen[aimed] = at
+    low, high = np.quantile(precision, (0.025, 0.975), axis=1)
+    high[threshold > labelled[~label].max(initial=-np.inf)] = 1.0  # no label speaks against it
+    promised = tuple(
+        LinkEstimate(aimed, float(threshold[at]), IntervalEstimate(*map(float, (mean[at], low[at], high[at]))))
+        for aimed, at in chosen.items()
+    )
+    return tuple(links), promised, float(threshold[best])

@@ -1,0 +1,172 @@
+"""Links by a matcher that labels have moved: drawing by its probability, the curve, and what is promised."""
+
+import json
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold import layout
+from twicetold.evaluation.decision import sigmoid
+from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
+from twicetold.labels.labelling import features_file, labelling
+from twicetold.labels.matched_links import Curve, MatchedCandidates, MatchedLinks
+from twicetold.labels.sampling import STRATA, draw_by_probability
+from twicetold.matching.matcher import Matcher
+
+NAMES = ("one", "other")
+
+
+def candidates(seed, *, count=6_000, bias=-1.0):
+    """Features, and whether pairs say the same: the second feature matters twice as much as the matcher thinks."""
+    random = np.random.default_rng(seed)
+    columns = {"one": random.normal(-2.0, 2.0, count), "other": random.normal(0.0, 1.5, count)}
+    same = random.random(count) < sigmoid(bias + columns["one"] + 2 * columns["other"])
+    return columns, same
+
+
+@pytest.fixture
+def matcher():
+    coefficients = np.array([0.0, 1.0, 1.0])
+    return Matcher(NAMES, np.zeros(2), np.ones(2), coefficients, coefficients, np.zeros((0, 3)), 0.7)
+
+
+def labelled(columns, same, matcher, *, pairs, seed=0):
+    """What labels of a draw promise."""
+    drawn = draw_by_probability(matcher.log_odds(columns), pairs=pairs, seed=seed)
+    weight = (drawn.sizes / np.maximum(np.bincount(drawn.band, minlength=STRATA), 1))[drawn.band]
+    whole = MatchedCandidates(columns, np.ones(len(same)), drawn.rows)
+    about = {"file": "f", "texts": 10, "matcher": matcher, "seed": seed}
+    return MatchedLinks.of(whole, drawn.rows, same[drawn.rows], weight, **about)
+
+
+def test_strata_have_equal_shares_and_a_larger_draw_begins_with_a_smaller_one():
+    log_odds = np.random.default_rng(0).normal(-5, 3, 20_000)
+    small, large = (draw_by_probability(log_odds, pairs=pairs, seed=1) for pairs in (100, 200))
+    assert large.rows[:100].tolist() == small.rows.tolist()
+    assert large.sizes.sum() == 20_000
+    assert np.ptp(np.bincount(large.band, minlength=STRATA)) <= 2
+    assert (log_odds[large.rows] > -3).mean() > 0.8 > 0.3 > (log_odds > -3).mean()
+    for band in range(STRATA - 1):
+        assert log_odds[large.rows[large.band == band]].max() <= log_odds[large.rows[large.band == band + 1]].min()
+    with pytest.raises(ValueError, match="positive number of pairs"):
+        draw_by_probability(log_odds, pairs=0)
+
+
+def test_a_promise_is_kept_and_the_interval_holds_the_truth(matcher):
+    kept, held, default = [], [], []
+    for seed in range(30):
+        columns, same = candidates(seed)
+        links = labelled(columns, same, matcher, pairs=150, seed=seed)
+        score = Matcher.from_json(links.matcher).log_odds(columns)
+        for promise in links.promised:
+            true = same[score >= promise.threshold].mean()
+            if promise.aimed is None:
+                default.append(promise.precision.low <= true <= promise.precision.high)
+            else:
+                kept.append(true >= promise.aimed)
+                held.append(promise.precision.low <= true <= promise.precision.high)
+    assert len(kept) > 60
+    assert np.mean(kept) >= 0.9
+    assert np.mean(held) >= 0.85
+    assert np.mean(default) >= 0.9
+
+
+def test_labels_move_the_matcher_towards_what_counts_in_the_file(matcher):
+    columns, same = candidates(0)
+    moved = Matcher.from_json(labelled(columns, same, matcher, pairs=200).matcher)
+    before, after = (matcher.log_odds(columns), moved.log_odds(columns))
+    assert moved.coefficients[2] > 1.2
+    top = same.sum() // 2
+    assert same[np.argsort(-after)[:top]].mean() > same[np.argsort(-before)[:top]].mean() + 0.02
+
+
+def test_no_threshold_is_named_where_none_is_assured(matcher):
+    columns, _ = candidates(0)
+    coin = np.random.default_rng(0).random(len(columns["one"])) < 0.5
+    links = labelled(columns, coin, matcher, pairs=150)
+    assert [link.threshold for link in links.links.links] == [None] * 3
+    assert [promise.aimed for promise in links.promised] == [None]
+    assert all(link.precision < 0.8 for link in links.links.links)
+
+
+def test_the_curve_is_that_of_the_labels_and_is_less_sure_with_fewer():
+    random = np.random.default_rng(0)
+    score = random.normal(0, 2, 4_000)
+    label = random.random(4_000) < sigmoid(1.5 * score - 1)
+    at, widths = np.array([-1.0, 0.5, 2.0]), []
+    for count in (100, 4_000):
+        drawn = Curve.of(score[:count], label[:count], np.ones(count)).probability(at)
+        widths.append(np.ptp(np.quantile(drawn, (0.025, 0.975), axis=1), axis=0))
+    np.testing.assert_allclose(drawn.mean(axis=1), sigmoid(1.5 * at - 1), atol=0.05)
+    assert (widths[0] > 2 * widths[1]).all()
+
+
+def test_a_large_file_is_represented_by_weights(monkeypatch, tmp_path):
+    monkeypatch.setattr("twicetold.labels.matched_links.KEPT", 50)
+    log_odds = np.arange(1_000.0)
+    some = MatchedCandidates.of({"one": log_odds}, log_odds, np.array([3, 999]), seed=0)
+    assert some.weight.sum() == pytest.approx(1_000)
+    assert len(some.weight) == 101
+    assert some.columns["one"][some.drawn].tolist() == [3, 999]
+    some.save(tmp_path / "features.npz")
+    again = MatchedCandidates.read(tmp_path / "features.npz")
+    assert again.columns["one"].tolist() == some.columns["one"].tolist()
+    assert again.drawn.tolist() == some.drawn.tolist()
+    (tmp_path / "features.npz").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="is damaged"):
+        MatchedCandidates.read(tmp_path / "features.npz")
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """A model of a file of names, labelled by the truth and calibrated."""
+    folder, random = tmp_path_factory.mktemp("names"), np.random.default_rng(0)
+    words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lon", "tir", "mas")]
+    names = [" ".join(random.choice(words, 3, replace=False)) for _ in range(150)]
+    texts = [f"{name}{end}" for name in names for end in ("", f" {random.choice(words)}")]
+    file = folder / "pairs.csv"
+    twicetold.fit(texts, lexical=True, folder=folder / "model")
+    state = labelling(file, model=folder / "model", texts=texts, file="names.csv", pairs=150)
+    for number, pair in enumerate(state.pairs):
+        state.label(number, pair.left.split()[:3] == pair.right.split()[:3])
+    labels, model = read_pairs(file), twicetold.load(folder / "model")
+    save_calibrated(model, folder / "new", calibrate(model, labels), labels, file=file, aim="accuracy")
+    return twicetold.load(folder / "new"), texts, file
+
+
+def test_a_dedupe_links_by_the_matcher_that_labels_have_moved(calibrated):
+    model, texts, _ = calibrated
+    record = model.record.calibration.matched
+    result = model.dedupe(texts, precision=0.9)
+    threshold = result.summary.threshold
+    target = next(link for link in record.calibration.links.links if link.aimed == 0.9)
+    assert threshold.score == target.threshold
+    assert threshold.assured
+    assert threshold.expected.value == pytest.approx(record.calibration.expected[0.9].value)
+    right = [texts[a].split()[:3] == texts[b].split()[:3] for a, b in zip(result.links.left, result.links.right)]
+    assert np.mean(right) >= 0.9
+    assert model.dedupe(texts).summary.threshold.score == record.decision.threshold
+    assert model.index(texts).threshold == model.record.calibration.links.f1_threshold  # of similarities
+
+
+def test_labels_and_features_that_do_not_belong_together_are_refused(calibrated, tmp_path):
+    model, _, file = calibrated
+    for part in (file, file.with_name("pairs.csv.draw.json"), features_file(file)):
+        (tmp_path / part.name).write_bytes(part.read_bytes())
+    few = MatchedCandidates.read(features_file(file))
+    MatchedCandidates(few.columns, few.weight, few.drawn[:20]).save(features_file(tmp_path / "pairs.csv"))
+    with pytest.raises(ValueError, match="expected numbers of pairs of the draw, 1 to 20"):
+        calibrate(model, read_pairs(tmp_path / "pairs.csv"))
+
+
+def test_the_record_of_the_matcher_is_read_and_a_damaged_one_is_named(calibrated):
+    model, texts, _ = calibrated
+    stored = model.folder / layout.CALIBRATION
+    content = stored.read_text()
+    broken = json.loads(content)
+    broken["matched"]["matcher"].pop("mean")
+    stored.write_text(json.dumps(broken))
+    with pytest.raises(ValueError, match=f"{layout.CALIBRATION}: expected the numbers of a matcher"):
+        model.dedupe(texts)
+    stored.write_text(content)
