@@ -80,11 +80,11 @@ class PairsByVectors:
 
 
 class ScoredTexts(Protocol):
-    """What is asked of texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
+    """Texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether each text is encoded once."""
+        """True if each text is encoded once."""
 
     def score(self, left: Ints, right: Ints) -> NDArray[np.floating]:
         """(C,) of pairs."""

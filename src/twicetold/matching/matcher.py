@@ -19,16 +19,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.matching.senses import SENSES as SENSES
 from twicetold.matching.senses import Sense as Sense
+
+if TYPE_CHECKING:
+    from twicetold.matching.pair_features import Column
 
 GENERIC = "generic.json"
 DIGITS = 4  # of a stored number
@@ -77,11 +79,11 @@ class Matcher:
         records = records and sense == "same"  # the others were learnt on texts alone
         return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
 
-    def probability(self, columns: Mapping[str, Column]) -> Floats:
+    def probability(self, columns: "Mapping[str, Column]") -> Floats:
         """(P,) of pairs with these features."""
         return np.asarray(expit(self.log_odds(columns)), np.float64)
 
-    def log_odds(self, columns: Mapping[str, Column]) -> Floats:
+    def log_odds(self, columns: "Mapping[str, Column]") -> Floats:
         """(P,) of pairs with these features."""
         self._require(columns)
         weights = self.coefficients[1:] / self.scale
@@ -90,7 +92,7 @@ class Matcher:
             score += weight * columns[name]
         return np.asarray(score, np.float64)
 
-    def answered(self, columns: Mapping[str, Column], pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
+    def answered(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
         """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
 
         Args:
@@ -113,7 +115,7 @@ class Matcher:
         )
         return replace(self, coefficients=found)
 
-    def _anchors(self, columns: Mapping[str, Column]) -> tuple[NDArray[np.int64], Floats]:
+    def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
         """Some pairs that the generic matcher is sure of, and what it says of them.
 
         Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
@@ -125,12 +127,12 @@ class Matcher:
         sure = np.abs(expected - 0.5) > 0.5 - UNSURE
         return some[sure], expected[sure]
 
-    def contributions(self, columns: Mapping[str, Column], pair: int) -> dict[str, float]:
+    def contributions(self, columns: "Mapping[str, Column]", pair: int) -> dict[str, float]:
         """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
         row = self.effects(columns, np.array([pair]))[0]
         return {self.names[place]: float(row[place]) for place in np.argsort(-np.abs(row), kind="stable")}
 
-    def effects(self, columns: Mapping[str, Column], pairs: NDArray[np.int64]) -> Floats:
+    def effects(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64]) -> Floats:
         """(P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
         rows = self._rows({name: columns[name][pairs] for name in self.names})
         return np.asarray(rows[:, 1:] * self.coefficients[1:])
@@ -163,11 +165,11 @@ class Matcher:
             raise ValueError("expected finite numbers, some are NaN or infinite")
         return found
 
-    def _require(self, columns: Mapping[str, Column]) -> None:
+    def _require(self, columns: "Mapping[str, Column]") -> None:
         if missing := [name for name in self.names if name not in columns]:
             raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
 
-    def _rows(self, columns: Mapping[str, Column]) -> Floats:
+    def _rows(self, columns: "Mapping[str, Column]") -> Floats:
         """(P, F + 1) standardised, after a column of ones."""
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)

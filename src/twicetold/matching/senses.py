@@ -1,4 +1,4 @@
-"""What "the same" means: copies with small changes, the same thing, or the same event or topic."""
+"""Meanings of "the same": copies with small changes, the same thing, or the same event or topic."""
 
 from typing import Literal, TypeAlias, get_args
 

@@ -18,7 +18,7 @@ fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 from unicodedata import normalize
 
 import numpy as np
@@ -30,7 +30,6 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
-from twicetold.dedupe.questions import Questions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number
 from twicetold.files import require_free
@@ -52,6 +51,9 @@ from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.threshold_record import ThresholdRecord
+
+if TYPE_CHECKING:
+    from twicetold.dedupe.questions import Questions
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 
@@ -228,7 +230,7 @@ class Model(LoadedModel):
 
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
-    ) -> Questions:
+    ) -> "Questions":
         """Questions to a person about the pairs that the matcher is least sure of, for a notebook or your own page.
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
@@ -238,6 +240,8 @@ class Model(LoadedModel):
         """
         texts, chosen = texts_of(texts), DedupeOptions(**options)
         encoded, progress = self._encoded(texts, keep=True), progress or (lambda step: None)
+        from twicetold.dedupe.questions import Questions  # with scikit-learn
+
         return Questions.of(self, texts, chosen, encoded=encoded, progress=progress)
 
     def topics(

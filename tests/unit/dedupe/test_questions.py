@@ -85,7 +85,7 @@ def test_a_wrong_answer_is_refused_and_undo_takes_the_last_one_back(questions):
 
 
 def test_answers_go_on_in_another_session_and_move_the_groups(model, questions):
-    asked = ask(questions, 6, lambda question: True)
+    asked = ask(questions, 12, lambda question: True)
     later = model.questions(TEXTS, pairs=questions.pairs)
     assert later.next() == questions.next()
     assert later.pairs == questions.pairs
