@@ -67,6 +67,10 @@ class LinkedRows:
         array([1])
         >>> [new[row] for row in linked.unlinked()[1].tolist()]
         ['a garden hose']
+        >>> linked.doubtful_first()
+        array([0])
+        >>> "canon EOS-70D camera<del>,</del> 18 MP" in linked.html().fragment()  # a table, as a notebook shows it
+        True
     """
 
     left: Ints

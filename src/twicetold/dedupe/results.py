@@ -168,6 +168,10 @@ class TextGroups:
         ['How do I learn to swim?', 'Where can I buy a tent?']
         >>> found.links  # TextLinks
         TextLinks(left=array([0]), right=array([1]), ...)
+        >>> found.doubtful_first()
+        array([0])
+        >>> found.html().fragment().count("<del>?</del>")  # a table, as a notebook shows it
+        1
         >>> found.table  # GroupsOfTexts
         GroupsOfTexts(group=array([0]), size=array([2]), ...)
         >>> found.summary  # DedupeSummary

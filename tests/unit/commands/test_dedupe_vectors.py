@@ -157,8 +157,9 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     done = CliRunner().invoke(app, ["calibrate", "pairs.csv.model", "pairs.csv", "-o", "new", "--anyway"])
     assert done.exit_code == 0, done.stderr
     assert call("new", "in.csv", "-o", "out.csv").exit_code == 0
-    refused = CliRunner().invoke(app, [*line[:2], "--compare", "v.npy", "-o", "others.csv"])
-    assert "make no model that can be saved: give a folder of model2vec" in refused.stderr
+    others = [*line[:2], "--compare", "v.npy", "-o", "others.csv", "--decision", "decision.json"]
+    assert CliRunner().invoke(app, others, input=answers).exit_code == 0
+    assert json.loads((tmp_path / "decision.json").read_text())["curve"]
 
 
 def test_texts_without_vectors_are_named(files):

@@ -45,6 +45,7 @@ ABSENT = {
         ("{model}", "{texts}", "-o", "x.csv", "--text", "{}"),
     ],
     "label": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
+    "ask": [("{}",), ("{texts}", "--text", "{}"), ("{texts}", "--compare", "{}")],
     "calibrate": [
         ("{}", "{pairs}", "-o", "x"),
         ("{model}", "{}", "-o", "x"),
