@@ -1,11 +1,10 @@
 #!/usr/bin/env python
 """Check that every family learns on a GPU what it learns on the CPU, in 32 bits and in bf16.
 
-Each family is trained for two epochs on the CPU, on the GPU, and on the GPU in bf16. What must agree with the CPU are
-the losses of the first steps and validation in the end; and validation must be better than untrained by a point, or
-the check is too weak to tell. Dropout is off, and other random numbers are drawn on the CPU, so that all trainings see
-the same ones. Exits with 0 if all agree, 1 if one does not, 2 without a GPU, and 3 if some could not be told, because
-the check was too weak, a file is missing, or time was up.
+Each family is trained for two epochs on the CPU, on the GPU, and on the GPU in bf16. The losses of the first steps and
+validation in the end must be the CPU's, and validation a point better than untrained, or the check is too weak to tell.
+Dropout is off, and other random numbers are drawn on the CPU: all trainings see the same ones. Exits with 0 if all
+agree, 1 if one does not, 2 without a GPU, and 3 if some could not be told: too weak, a file is missing, or time was up.
 """
 
 import sys
@@ -31,11 +30,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
+from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from twicetold import layout
 from twicetold.errors import readable_errors
-from twicetold.packages import PackageMissing
 from twicetold.pretrained import located
 from twicetold.trained.provenance import pretrained_files
 from twicetold_lab.data.corpus import Corpus
@@ -46,40 +45,29 @@ from twicetold_lab.training.schedule import Runtime
 
 TOP = Path(__file__).resolve().parents[1]
 STEPS = 8  # whose losses are compared
-LOSS, LOSS_BF16 = 1e-3, 3e-2  # largest relative difference of a loss
-VALUE, VALUE_BF16 = 0.005, 0.01  # largest difference of validation's primary metric
+LOSS, LOSS_BF16 = 1e-3, 3e-2  # largest difference of a loss, see `loss_difference`
+VALUE, VALUE_BF16 = 0.005, 0.02  # largest difference of validation's primary metric
 LEAST = 0.01  # by which validation must be better than untrained
 SMALL_BATCH = 64  # on toy data, which have few examples: larger batches leave too few steps
 NO_GPU, NOT_TOLD = 2, 3
 LONG_TEXTS = "toy_articles"  # what families that learn from sentences in context are checked on, by --data
-PASSES = 7  # of Adam over its weights: reads weight, gradient and two means, writes weight and means; 4 bytes each
-COLUMNS = ("family", "untrained", "cpu", "device", "bf16", "loss", "loss bf16", "ms cpu", "ms", "ms bf16", "faster")
-COLUMNS += ("MB", "floor", "bf16")
-
-
-class TimeIsUp(BaseException):
-    """The given number of seconds has passed."""
+ADAM = 7 * 4  # bytes for a weight: weight, gradient and two means are read, weight and means are written
+TABLE = "{:15}" + "{:>10}" * 4 + "{:>7}{:>10}" + "{:>9}" * 3 + "{:>7}" * 4 + "  {}"
+HEAD = "family/untrained/cpu/device/bf16/loss/loss bf16/ms cpu/ms device/ms bf16/ratio/MB/floor/bf16/".split("/")
 
 
 @dataclass(eq=False)
 class Leg(pl.Callback):
     """One training, which it watches as a callback."""
 
-    untrained: float = float("nan")
-    """Validation's primary metric before the first step."""
-    value: float = float("nan")
-    """The same after the last epoch."""
-    losses: list[Any] = field(default_factory=list)
-    """Of the first steps; of a solver, of the epochs."""
-    step: float = float("nan")
-    """Seconds of a step, with the making of its batch, in the last epoch."""
-    megabytes: float = 0.0
-    """Peak memory: on a GPU that of this training's tensors, on the CPU that of the process so far."""
-    operations: float = 0.0
-    """Floating-point operations of a step, as far as PyTorch's counter knows them."""
-    moved: int = 0
-    """Weights with a gradient in a step."""
-    counter: ExitStack = field(default_factory=ExitStack)
+    untrained: float = float("nan")  # validation's primary metric before the first step
+    value: float = float("nan")  # and after the last epoch
+    losses: list[Any] = field(default_factory=list)  # of the first steps; of a solver, of the epochs
+    step: float = float("nan")  # seconds of a step of the last epoch, with the making of its batch
+    megabytes: float = 0.0  # peak memory: on a GPU of this training's tensors, on the CPU of the process so far
+    operations: float = 0.0  # of a step in floating point, as far as PyTorch's counter knows them
+    weights: int = 0  # with a gradient in the first step
+    counting: ExitStack = field(default_factory=ExitStack)
 
     def on_train_start(self, trainer: pl.Trainer, learner: Any) -> None:
         """Validate without training, and turn off dropout."""
@@ -92,22 +80,20 @@ class Leg(pl.Callback):
         if learner.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
 
-    def on_train_epoch_start(self, trainer: pl.Trainer, learner: Any) -> None:
-        """Start the clock."""
-        self.began = now(learner.device)
-
     def on_train_batch_start(self, trainer: pl.Trainer, learner: Any, batch: Any, number: int) -> None:
-        """Count the operations of the first step."""
+        """Start the clock of the epoch, and count the operations of the first step."""
+        if number == 0:
+            self.began = now(learner.device)
         if trainer.global_step == 0 and self.by_steps:
-            self.mode = self.counter.enter_context(FlopCounterMode(display=False))
+            self.counter = self.counting.enter_context(FlopCounterMode(display=False))
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, learner: Any, optimizer: Any) -> None:
         """Stop counting."""
         if trainer.global_step == 0:
-            self.counter.close()
-            self.operations = self.mode.get_total_flops()
-            gradients = [p.grad.coalesce().values() if p.grad.is_sparse else p.grad for p in graded(learner)]
-            self.moved = sum(gradient.numel() for gradient in gradients)
+            self.counting.close()
+            self.operations = self.counter.get_total_flops()
+            gradients = [p.grad for p in learner.parameters() if p.grad is not None]
+            self.weights = sum((g.coalesce().values() if g.is_sparse else g).numel() for g in gradients)
 
     def on_train_batch_end(self, trainer: pl.Trainer, learner: Any, outputs: Any, batch: Any, number: int) -> None:
         """Keep the loss; it stays on the device, for which nothing waits."""
@@ -117,21 +103,11 @@ class Leg(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, learner: Any) -> None:
         """Stop the clock; validation follows."""
         self.step = (now(learner.device) - self.began) / trainer.num_training_batches
-        if learner.device.type == "cuda":
-            self.megabytes = torch.cuda.max_memory_allocated() / 1e6
-        else:
-            self.megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-    def on_epoch(self, metrics: dict[str, float], epoch: int) -> None:
-        """Keep an epoch's metric, and its loss if there is none of steps."""
-        self.value = next(value for name, value in metrics.items() if name.startswith("val/"))
-        if not self.by_steps:
-            self.losses.append(metrics["train/loss"])
-
-
-def graded(learner: torch.nn.Module) -> list[torch.nn.Parameter]:
-    """The parameters that have a gradient."""
-    return [parameter for parameter in learner.parameters() if parameter.grad is not None]
+        on_gpu = learner.device.type == "cuda"
+        peak = (
+            torch.cuda.max_memory_allocated() if on_gpu else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        )
+        self.megabytes = peak / 1e6
 
 
 def now(device: torch.device) -> float:
@@ -148,41 +124,25 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", default="toy_questions", help="a dataset of conf/data; prepared if it is not yet")
     parser.add_argument("--model", nargs="+", help="families; by default all that learn, by gradients or a solver")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings, as of pipelines/train.py")
-    parser.add_argument("--seconds", type=float, help="end within this time, and say what was not checked")
+    parser.add_argument("--seconds", type=float, default=0, help="end within this time, and say what was not checked")
     asked = parser.parse_args(arguments)
     if asked.accelerator == "gpu" and not torch.cuda.is_available():
         print("no GPU here: nothing was checked (--accelerator cpu makes all trainings on the CPU)")
         return NO_GPU
     names = asked.model or sorted(path.stem for path in (TOP / "conf/sweep").glob("*.yaml"))
-    answers = dict.fromkeys(names, "no time")
+    answers = dict.fromkeys(names, "no time for")
+    signal.signal(signal.SIGALRM, signal.default_int_handler)  # the end of the time is a Ctrl-C
     try:
-        with time_limit(asked.seconds):
-            prepare(asked.data)
-            compare(asked, names, answers)
-    except TimeIsUp:
-        print(f"time is up after {asked.seconds:.0f} s")
+        signal.setitimer(signal.ITIMER_REAL, asked.seconds, 1)  # again each second, should one be swallowed
+        prepare(asked.data)
+        check(asked, answers)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     for answer in sorted({*answers.values()} - {""}):
         print(f"{answer}: {', '.join(name for name in names if answers[name] == answer)}")
-    if {"differs", "failed"} & {*answers.values()}:
-        return 1
-    return 0 if {*answers.values()} <= {"ok", ""} else NOT_TOLD
-
-
-class time_limit(ExitStack):  # noqa: N801 (used like a function)
-    """A context that `TimeIsUp` ends after a number of seconds, if one is given."""
-
-    def __init__(self, seconds: float | None) -> None:
-        super().__init__()
-        if seconds is not None:
-            before = signal.signal(signal.SIGALRM, raise_time_is_up)
-            self.callback(signal.signal, signal.SIGALRM, before)
-            self.callback(signal.setitimer, signal.ITIMER_REAL, 0)
-            signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again each second, should one be swallowed
-
-
-def raise_time_is_up(*_: object) -> None:
-    """Answer the alarm."""
-    raise TimeIsUp
+    told = {*answers.values()}
+    return 1 if {"differs", "failed"} & told else 0 if told <= {"ok", ""} else NOT_TOLD
 
 
 def prepare(data: str) -> None:
@@ -192,81 +152,58 @@ def prepare(data: str) -> None:
             subprocess.run([sys.executable, str(TOP / f"pipelines/{stage}.py"), f"data={data}"], check=True)
 
 
-def compare(asked: argparse.Namespace, names: list[str], answers: dict[str, str]) -> None:
-    """Check family by family, print a line for each, and write the answers; "" where nothing is to be learnt."""
-    device = torch.device("cuda" if asked.accelerator == "gpu" else "cpu")
-    speeds = rates(device)
-    name = torch.cuda.get_device_name() if device.type == "cuda" else "the CPU"
-    print(f"{asked.data} on {name}, torch {torch.__version__}, {torch.get_num_threads()} threads on the CPU")
-    print(", ".join(f"{key}: {value / 1e9:,.0f}" for key, value in speeds.items()), "(10^9 a second, as measured here)")
-    print("".join([COLUMNS[0].ljust(18), *(column.rjust(10) for column in COLUMNS[1:])]), flush=True)
-    settings = [("cpu", "32-true"), (asked.accelerator, "32-true"), (asked.accelerator, "bf16-mixed")]
-    for family in names:
+def check(asked: argparse.Namespace, answers: dict[str, str]) -> None:
+    """Check family by family, print a line for each, and write its answer; "" where nothing is to be learnt."""
+    device = "cuda" if asked.accelerator == "gpu" else "cpu"
+    rates, card = measured_rates(device), torch.cuda.get_device_name() if device == "cuda" else "the CPU"
+    print(f"{asked.data} on {card}, torch {torch.__version__}, {torch.get_num_threads()} threads on the CPU")
+    print("10^9 a second:", ", ".join(f"{name} {rate / 1e9:,.0f}" for name, rate in rates.items()))
+    print(TABLE.format(*HEAD), flush=True)
+    settings = (("cpu", "32-true"), (asked.accelerator, "32-true"), (asked.accelerator, "bf16-mixed"))
+    for family in answers:
         cfg = recipe(asked.data, family, asked.set)
-        of_sentences = "masking_rate" in (cfg.examples or {}) and asked.data != LONG_TEXTS
-        if cfg.objective._target_ is None or (asked.model is None and of_sentences):
-            answers[family] = ""
-            continue
+        in_context = "masking_rate" in (cfg.examples or {}) and asked.data != LONG_TEXTS
         files = pretrained_files(OmegaConf.to_container(cfg, resolve=True))
-        if missing := [file for file in files if not Path(located(file)).exists()]:
-            answers[family] = f"skipped without {', '.join(missing)} (pipelines/download_pretrained.py)"
-            continue
-        try:
-            with tempfile.TemporaryDirectory() as scratch:
-                legs = [train(cfg, Path(scratch), *setting) for setting in settings]
-        except PackageMissing as error:
-            answers[family] = f"skipped: {error}"
-        except Exception as error:  # noqa: BLE001 (the other families are checked all the same)
-            answers[family] = "failed"
-            print(f"{family:18}failed: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        if cfg.objective._target_ is None or (asked.model is None and in_context):
+            answers[family] = ""
+        elif missing := [file for file in files if not Path(located(file)).exists()]:
+            answers[family] = f"skipped, because {missing[0]} is missing (pipelines/download_pretrained.py)"
         else:
-            answers[family], reasons = verdict(legs)
-            print(line(family, legs, speeds), f" {answers[family]}{reasons}", flush=True)
+            try:
+                with tempfile.TemporaryDirectory() as scratch:
+                    legs = [train(cfg, Path(scratch), *setting) for setting in settings]
+                answers[family], note = verdict(legs)
+                text = [*numbers(legs, rates), f"{answers[family]}{note}"]
+            except Exception as error:  # the other families are checked all the same
+                answers[family], text = "failed", [*[""] * 13, f"failed: {type(error).__name__}: {str(error)[:300]}"]
+            print(TABLE.format(family, *text), flush=True)
 
 
-def rates(device: torch.device) -> dict[str, float]:
+def measured_rates(device: str) -> dict[str, float]:
     """What the device does in a second: operations of products of large matrices, and bytes of a copy."""
-
-    def seconds(work: Callable[[], Any]) -> float:
-        work()
-        began = now(device)
-        for _ in range(5):
-            work()
-        return (now(device) - began) / 5
-
-    size, kinds = 8192 if device.type == "cuda" else 512, {"32-true": torch.float32, "bf16-mixed": torch.bfloat16}
-    measured = {}
-    for name, kind in kinds.items():
+    size, rates = 8192 if device == "cuda" else 512, {}
+    for name, kind in (("32-true", torch.float32), ("bf16-mixed", torch.bfloat16)):
         matrix = torch.ones(size, size, dtype=kind, device=device)
-        measured[name] = 2 * size**3 / seconds(lambda matrix=matrix: matrix @ matrix)
-    block = torch.ones(2**27 if device.type == "cuda" else 2**24, device=device)
-    target = torch.empty_like(block)
-    return measured | {"bytes": 2 * 4 * len(block) / seconds(lambda: target.copy_(block))}
+        rates[name] = 2 * size**3 / Timer("matrix @ matrix", globals={"matrix": matrix}).timeit(5).mean
+    block = torch.ones(2**27 if device == "cuda" else 2**24, device=device)
+    copy = Timer("target.copy_(block)", globals={"target": torch.empty_like(block), "block": block}).timeit(5).mean
+    return rates | {"bytes": 2 * block.nbytes / copy}
 
 
 def recipe(data: str, model: str, settings: Sequence[str] = ()) -> DictConfig:
     """A family's config, for two epochs."""
-    given = [f"data={data}", f"model={model}", "trainer.epochs=2", "trainer.patience=null", *settings]
+    given = [f"data={data}", f"model={model}", "trainer.epochs=2", "trainer.patience=null"]
+    given += [f"trainer.batch_size={SMALL_BATCH}"] * data.startswith("toy") + [*settings]
     with initialize_config_dir(str(TOP / "conf"), version_base="1.3"):
-        cfg = compose("train", given)
-    if data.startswith("toy") and not any(one.startswith("trainer.batch_size=") for one in settings):
-        cfg.trainer.batch_size = min(cfg.trainer.batch_size, SMALL_BATCH)
-    return cfg
+        return compose("train", given)
 
 
 def train(cfg: DictConfig, scratch: Path, accelerator: str, precision: str) -> Leg:
-    """Train without saving or tracking anything.
-
-    Args:
-        cfg: of the training.
-        scratch: folder of the family, whose trainings share the features.
-        accelerator: `cpu` or `gpu`.
-        precision: Lightning's name.
-    """
+    """Train without saving or tracking anything; feature rows stay in `scratch`."""
     cfg.trainer.precision = precision
-    parts, leg = parts_of(cfg), Leg()
+    parts, leg, curves = parts_of(cfg), Leg(), []
     on_cpu = {name: drawn_on_cpu(getattr(torch, name)) for name in ("rand", "randint", "multinomial")}
-    with tempfile.TemporaryDirectory(dir=scratch) as checkpoints, leg.counter, mock.patch.multiple(torch, **on_cpu):
+    with tempfile.TemporaryDirectory(dir=scratch) as checkpoints, leg.counting, mock.patch.multiple(torch, **on_cpu):
         train_cell(
             Corpus.load(Path(cfg.paths.processed, cfg.data.name)),
             replace(parts, schedule=replace(parts.schedule, callbacks={"leg": leg})),
@@ -274,9 +211,10 @@ def train(cfg: DictConfig, scratch: Path, accelerator: str, precision: str) -> L
             feature_key="features",
             places=Places(Path(cfg.paths.triplets, cfg.data.name), scratch, Path(checkpoints)),
             runtime=Runtime(accelerator=accelerator, workers=0, progress=False),
-            on_epoch=leg.on_epoch,
+            on_epoch=lambda metrics, epoch: curves.append(dict(metrics)),
         )
-    leg.losses = [float(loss) for loss in leg.losses]
+    leg.losses = [float(loss) for loss in leg.losses] or [metrics["train/loss"] for metrics in curves]
+    leg.value = next(value for name, value in curves[-1].items() if name.startswith("val/"))
     return leg
 
 
@@ -284,55 +222,44 @@ def drawn_on_cpu(draw: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function of random numbers that draws them on the CPU, whose generator is another than a GPU's."""
 
     def drawn(*args: Any, device: Any = None, **settings: Any) -> Tensor:
-        tensors = [value for value in args if isinstance(value, Tensor)]
+        devices = [value.device for value in args if isinstance(value, Tensor)]
         given = [value.cpu() if isinstance(value, Tensor) else value for value in args]
-        return draw(*given, **settings).to(device or (tensors[0].device if tensors else "cpu"))
+        return draw(*given, **settings).to(device or (devices or ["cpu"])[0])
 
     return drawn
 
 
 def verdict(legs: Sequence[Leg]) -> tuple[str, str]:
-    """`ok`, `differs` or `too weak to tell`, and why or what else is of note.
-
-    Args:
-        legs: on the CPU, on the device, and there in bf16.
-    """
-    cpu, same, half = legs
-    within = {
-        "losses": loss_difference(cpu, same) <= LOSS,
-        "losses in bf16": loss_difference(cpu, half) <= LOSS_BF16,
-        "validation": abs(cpu.value - same.value) <= VALUE,
-        "validation in bf16": abs(cpu.value - half.value) <= VALUE_BF16,
-    }
-    if different := [what for what, holds in within.items() if not holds]:  # NaN differs, too
+    """`ok`, `differs` or `too weak to tell` of a training on the CPU, on the device, and there in bf16; and why."""
+    cpu, device, half = legs
+    different = []
+    for leg, where, loss, value in ((device, "", LOSS, VALUE), (half, " in bf16", LOSS_BF16, VALUE_BF16)):
+        different += [f"losses{where}"] * (not loss_difference(cpu, leg) <= loss)  # NaN differs, too
+        different += [f"validation{where}"] * (not abs(cpu.value - leg.value) <= value)
+    if different:
         return "differs", f": {', '.join(different)}"
-    note = ", bf16 changes nothing" if (half.losses, half.value) == (same.losses, same.value) else ""
-    if not all(leg.value - cpu.untrained >= LEAST for leg in legs):
-        return "too weak to tell", note
-    return "ok", note
+    note = ", bf16 changes nothing" if (half.losses, half.value) == (device.losses, device.value) else ""
+    learnt = all(leg.value - cpu.untrained >= LEAST for leg in legs)
+    return "ok" if learnt else "too weak to tell", note
 
 
 def loss_difference(one: Leg, other: Leg) -> float:
-    """The largest relative difference of a loss; NaN if there are not as many."""
-    if not one.losses or len(one.losses) != len(other.losses):
-        return float("nan")
-    differences = [abs(a - b) / max(abs(a), 1e-6) for a, b in zip(one.losses, other.losses, strict=True)]
-    return float(torch.tensor(differences).max())  # NaN if one is
+    """The largest difference of a loss, relative to it or to the first, as some fall to almost 0; NaN if one is NaN."""
+    losses, others = torch.tensor(one.losses), torch.tensor(other.losses)
+    return float(((losses - others).abs() / losses.abs().clamp(min=losses[0].abs())).max())
 
 
-def line(family: str, legs: Sequence[Leg], speeds: dict[str, float]) -> str:
-    """A family's numbers, in the order of `COLUMNS`."""
-    cpu, same, half = legs
-    shares = [
-        max(cpu.operations / speeds[precision], 4 * PASSES * cpu.moved / speeds["bytes"]) / leg.step
-        for leg, precision in ((same, "32-true"), (half, "bf16-mixed"))
-    ]
+def numbers(legs: Sequence[Leg], rates: dict[str, float]) -> list[str]:
+    """A family's numbers, in the order of the table."""
+    cpu, device, half = legs
+    shares = []
+    for leg, precision in ((device, "32-true"), (half, "bf16-mixed")):
+        floor = max(cpu.operations / rates[precision], ADAM * cpu.weights / rates["bytes"])
+        shares.append(f"{floor / leg.step:.1%}" if cpu.weights else "-")
     values = [f"{value:.4f}" for value in (cpu.untrained, *(leg.value for leg in legs))]
-    differences = [f"{loss_difference(cpu, leg):.0e}" for leg in (same, half)]
+    differences = [f"{loss_difference(cpu, leg):.0e}" for leg in (device, half)]
     times = [f"{1e3 * leg.step:.2f}" for leg in legs]
-    rest = [f"{cpu.step / same.step:.1f}", f"{same.megabytes:.0f}"]
-    rest += [f"{share:.1%}" if cpu.moved else "-" for share in shares]
-    return family.ljust(18) + "".join(text.rjust(10) for text in (*values, *differences, *times, *rest))
+    return [*values, *differences, *times, f"{cpu.step / device.step:.1f}", f"{device.megabytes:.0f}", *shares]
 
 
 if __name__ == "__main__":
