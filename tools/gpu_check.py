@@ -53,7 +53,7 @@ NO_GPU, NOT_TOLD = 2, 3
 LONG_TEXTS = "toy_articles"  # what families that learn from sentences in context are checked on, by --data
 ADAM = 7 * 4  # bytes for a weight: weight, gradient and two means are read, weight and means are written
 TABLE = "{:15}" + "{:>10}" * 4 + "{:>7}{:>10}" + "{:>9}" * 3 + "{:>7}" * 4 + "  {}"
-HEAD = "family/untrained/cpu/device/bf16/loss/loss bf16/ms cpu/ms device/ms bf16/ratio/MB/floor/bf16/".split("/")
+HEAD = "family/untrained/cpu/device/bf16/loss/loss bf16/ms cpu/ms/ms bf16/ratio/MB/floor/bf16/".split("/")
 
 
 @dataclass(eq=False)
@@ -103,11 +103,8 @@ class Leg(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, learner: Any) -> None:
         """Stop the clock; validation follows."""
         self.step = (now(learner.device) - self.began) / trainer.num_training_batches
-        on_gpu = learner.device.type == "cuda"
-        peak = (
-            torch.cuda.max_memory_allocated() if on_gpu else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        )
-        self.megabytes = peak / 1e6
+        of_process = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.megabytes = (torch.cuda.max_memory_allocated() if learner.device.type == "cuda" else of_process) / 1e6
 
 
 def now(device: torch.device) -> float:
@@ -129,8 +126,8 @@ def main(arguments: list[str]) -> int:
     if asked.accelerator == "gpu" and not torch.cuda.is_available():
         print("no GPU here: nothing was checked (--accelerator cpu makes all trainings on the CPU)")
         return NO_GPU
-    names = asked.model or sorted(path.stem for path in (TOP / "conf/sweep").glob("*.yaml"))
-    answers = dict.fromkeys(names, "no time for")
+    every = sorted(path.stem for path in (TOP / "conf/sweep").glob("*.yaml"))
+    answers = dict.fromkeys(asked.model or every, "no time for")
     signal.signal(signal.SIGALRM, signal.default_int_handler)  # the end of the time is a Ctrl-C
     try:
         signal.setitimer(signal.ITIMER_REAL, asked.seconds, 1)  # again each second, should one be swallowed
@@ -140,7 +137,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         signal.setitimer(signal.ITIMER_REAL, 0)
     for answer in sorted({*answers.values()} - {""}):
-        print(f"{answer}: {', '.join(name for name in names if answers[name] == answer)}")
+        print(f"{answer}: {', '.join(name for name in answers if answers[name] == answer)}")
     told = {*answers.values()}
     return 1 if {"differs", "failed"} & told else 0 if told <= {"ok", ""} else NOT_TOLD
 
@@ -222,9 +219,8 @@ def drawn_on_cpu(draw: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function of random numbers that draws them on the CPU, whose generator is another than a GPU's."""
 
     def drawn(*args: Any, device: Any = None, **settings: Any) -> Tensor:
-        devices = [value.device for value in args if isinstance(value, Tensor)]
-        given = [value.cpu() if isinstance(value, Tensor) else value for value in args]
-        return draw(*given, **settings).to(device or (devices or ["cpu"])[0])
+        device = device or next((value.device for value in args if isinstance(value, Tensor)), "cpu")
+        return draw(*(value.cpu() if isinstance(value, Tensor) else value for value in args), **settings).to(device)
 
     return drawn
 
@@ -239,8 +235,7 @@ def verdict(legs: Sequence[Leg]) -> tuple[str, str]:
     if different:
         return "differs", f": {', '.join(different)}"
     note = ", bf16 changes nothing" if (half.losses, half.value) == (device.losses, device.value) else ""
-    learnt = all(leg.value - cpu.untrained >= LEAST for leg in legs)
-    return "ok" if learnt else "too weak to tell", note
+    return "ok" if all(leg.value - cpu.untrained >= LEAST for leg in legs) else "too weak to tell", note
 
 
 def loss_difference(one: Leg, other: Leg) -> float:
@@ -252,10 +247,8 @@ def loss_difference(one: Leg, other: Leg) -> float:
 def numbers(legs: Sequence[Leg], rates: dict[str, float]) -> list[str]:
     """A family's numbers, in the order of the table."""
     cpu, device, half = legs
-    shares = []
-    for leg, precision in ((device, "32-true"), (half, "bf16-mixed")):
-        floor = max(cpu.operations / rates[precision], ADAM * cpu.weights / rates["bytes"])
-        shares.append(f"{floor / leg.step:.1%}" if cpu.weights else "-")
+    floors = [max(cpu.operations / rates[of], ADAM * cpu.weights / rates["bytes"]) for of in ("32-true", "bf16-mixed")]
+    shares = [f"{floor / leg.step:.1%}" if floor else "-" for floor, leg in zip(floors, (device, half), strict=True)]
     values = [f"{value:.4f}" for value in (cpu.untrained, *(leg.value for leg in legs))]
     differences = [f"{loss_difference(cpu, leg):.0e}" for leg in (device, half)]
     times = [f"{1e3 * leg.step:.2f}" for leg in legs]
