@@ -81,9 +81,10 @@ class MatchedCandidates:
 
     def save(self, file: Path) -> None:
         """Write them, under a temporary name first."""
-        arrays = {name: np.asarray(column, np.float32) for name, column in self.columns.items()}
+        arrays: dict[str, Any] = {name: np.asarray(column, np.float32) for name, column in self.columns.items()}
+        arrays |= {WHOLE: self.weight, PART: self.drawn}
         with write_file(file) as temporary, temporary.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays, **{WHOLE: self.weight, PART: self.drawn})
+            np.savez_compressed(stream, **arrays)  # of numbers alone, so nothing is pickled
 
     @classmethod
     def read(cls, file: Path) -> "MatchedCandidates":
