@@ -32,7 +32,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
-from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
+from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
@@ -137,7 +137,7 @@ class Prepared:
 
     def score_of(self, threshold: float) -> float:
         """The score with a probability."""
-        return self.thresholds.score_of(threshold, self.pairs.decision)
+        return score_at(threshold, self.pairs.decision)
 
     def score_to_review(self) -> float:
         """A score below that of a link, so that pairs that are almost links are found as well."""

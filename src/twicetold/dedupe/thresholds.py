@@ -158,14 +158,10 @@ class Thresholds:
             assured=assured,
         )
 
-    def score_of(self, threshold: float, decision: Decision) -> float:
-        """The score of a threshold as a person gives it, a probability."""
-        return _score_at(threshold, decision)
-
     def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
         """The score without a precision, and what it is the best of."""
         if options.threshold is not None:
-            return self.score_of(options.threshold, decision), "user"
+            return score_at(options.threshold, decision), "user"
         if self.measured is not None:
             return self.measured.rule(options.rule).threshold, "groups"
         if self.labelled is not None:
@@ -242,7 +238,7 @@ def covered(left: NDArray[np.int64], right: NDArray[np.int64], similarity: Float
     return float((near[: len(left)] | near[len(left) :]).mean())
 
 
-def _score_at(probability: float, decision: Decision) -> float:
+def score_at(probability: float, decision: Decision) -> float:
     """The score with this calibrated probability."""
     if decision.slope <= 0:
         raise ValueError("on validation, a higher score of this model is not more alike: no probability is usable")
