@@ -109,6 +109,14 @@ def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArra
     return Units.of_rows((right - right.mean()) / len(right), units, label)
 
 
+def f1_terms(verdict: NDArray[np.bool_], label: NDArray[Any]) -> Floats:
+    """(P,) what each verdict adds to F1, to first order; 0 where no pair is flagged and none says the same."""
+    true = label.astype(bool)
+    right, size = 2.0 * (verdict & true), verdict.astype(np.float64) + true
+    total = float(size.sum())
+    return np.asarray((right - right.sum() / total * size) / total) if total else right
+
+
 def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
     """(P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
 

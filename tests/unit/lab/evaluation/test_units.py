@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import pearsonr
+from sklearn.metrics import f1_score
 
 from twicetold.evaluation.group_metrics import jackknife_variance, without_each
 from twicetold.evaluation.intervals import MOST, variance
 from twicetold_lab.evaluation import units
-from twicetold_lab.evaluation.units import Units, Verdicts, pearson_terms, verdict_units
+from twicetold_lab.evaluation.units import Units, Verdicts, f1_terms, pearson_terms, verdict_units
 
 
 def test_the_variance_of_a_difference_is_that_of_the_jackknife_of_differences():
@@ -46,6 +47,14 @@ def test_terms_of_pearson_are_its_change_when_a_pair_is_left_out():
     lost = [whole - pearsonr(np.delete(x, one), np.delete(y, one)).statistic for one in range(400)]
     assert np.corrcoef(pearson_terms(x, y), lost)[0, 1] > 0.999
     assert pearson_terms(np.ones(3), np.arange(3)).tolist() == [0, 0, 0]
+
+
+def test_terms_of_f1_are_its_change_when_a_pair_is_left_out():
+    verdict, label = np.random.default_rng(4).random((2, 400)) < [[0.3], [0.2]]
+    whole = f1_score(label, verdict)
+    lost = [whole - f1_score(np.delete(label, one), np.delete(verdict, one)) for one in range(400)]
+    assert np.corrcoef(f1_terms(verdict, label), lost)[0, 1] > 0.999
+    assert f1_terms(np.zeros(3, bool), np.zeros(3)).tolist() == [0, 0, 0]
 
 
 def test_what_is_kept_survives_json_and_is_small():
