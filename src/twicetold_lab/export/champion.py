@@ -21,8 +21,8 @@ import numpy as np
 from twicetold import layout
 from twicetold.evaluation.intervals import bootstrap_interval, few_units
 from twicetold.trained.locate import folder_of, model_folder
+from twicetold_lab.evaluation.comparisons import Comparison
 from twicetold_lab.evaluation.pair_intervals import paired_auroc_test, pearson_statistic, spearman_statistic
-from twicetold_lab.evaluation.units import PairedTest
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.folder import RunFolder, SampledPairs
 from twicetold_lab.runs.records import CARDS
@@ -156,7 +156,7 @@ def card(model: str, *, cards: Path) -> str:
     return model_card(RunFolder.with_model(place), cards=cards, use=model)
 
 
-def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | None:
+def paired(metric: str, one: SampledPairs, two: SampledPairs) -> Comparison | None:
     """The test of whether two models differ in a metric that needs no threshold, on the same pairs.
 
     Args:
@@ -174,13 +174,13 @@ def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | No
     few = few_units(one.units)
     if metric == "auroc" and np.isin(one.label, (0, 1)).all():
         test = paired_auroc_test(one.score, two.score, one.label, one.units)
-        return PairedTest(test.difference, -1.0, 1.0, 1.0) if few else test
+        return Comparison(test.difference, -1.0, 1.0, 1.0) if few else test
     if metric not in CORRELATIONS:
         return None
     first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))
     everything = np.ones((1, len(one)))
     ends = (-2.0, 2.0) if few else bootstrap_interval(lambda drawn: first(drawn) - second(drawn), len(one), one.units)
-    return PairedTest(float((first(everything) - second(everything))[0]), *ends, float("nan"))
+    return Comparison(float((first(everything) - second(everything))[0]), *ends, float("nan"))
 
 
 def _is_finished(place: Path) -> bool:
