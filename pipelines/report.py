@@ -25,9 +25,10 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold_lab import reporting
-from twicetold_lab.export.champion import card
 from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.topics import TOPICS
 
 PREFACE = Path("docs/results-preface.md")
@@ -57,7 +58,8 @@ def main() -> None:
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
-                    write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
+                    card = model_card(RunFolder.with_model(folder), cards=paths["cards"], use=f"{folder}")
+                    write_text(folder / layout.MODEL_CARD, card)
             reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
 

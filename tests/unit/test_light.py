@@ -128,19 +128,6 @@ def test_a_missing_package_is_told_before_anything_is_read(run, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_command_on_the_registry_names_the_extra(tmp_path):
-    (tmp_path / "mlruns").mkdir()
-    (tmp_path / "mlruns" / "mlflow.db").touch()
-    registry = (
-        ("models",),
-        ("score", "models:/twicetold-quora/1", "a", "b"),
-        ("register", "--data", "questions", "--runs", tmp_path),  # there are no runs to compare
-    )
-    for line, (code, _, stderr) in zip(registry, without_extras(*registry, cwd=tmp_path), strict=True):
-        assert code == 1, line
-        assert "pip install '.[train]' in a checkout" in stderr
-
-
 def test_the_base_lacks_what_is_kept_out_here():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     base = {entry.partition(">")[0].replace("-", "_") for entry in project["dependencies"]}

@@ -48,7 +48,6 @@ REPLACED = {
     "--top": "--why shows the largest, and with --json all",
     "--seed": "the command always takes 0; the function of Python has it",
     "--terms": "the command always takes 5; Model.topics has it",
-    "--static": "leave it out, as that is what a model is exported as",
     "--cards": "cards are read from data/cards of the working directory",
 }
 """What to do instead of options that commands had before."""
@@ -143,8 +142,7 @@ def options(
 
     COMMAND --help has examples of each; they use a file questions.csv, and a model that label and calibrate make of it.
 
-    MODEL is a run folder (runs/...), a model folder copied from anywhere, or an address of MLflow's registry
-    (models:/twicetold-quora@champion).
+    MODEL is a run folder (runs/...) or a model folder copied from anywhere.
     """
 
 

@@ -62,9 +62,7 @@ def load(model: str | Path) -> "Model":
     """Load a trained model.
 
     Args:
-        model: a run folder (`runs/...`), a model folder copied from anywhere, or an address of MLflow's registry
-            (`models:/twicetold-quora@champion`, `models:/twicetold-quora/3`), which is downloaded once. The store is
-            `mlruns/mlflow.db` in the working directory, unless `MLFLOW_TRACKING_URI` names another.
+        model: a run folder (`runs/...`), or a model folder copied from anywhere.
 
     Raises:
         FileNotFoundError: if there is no trained model.

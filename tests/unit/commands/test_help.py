@@ -124,7 +124,7 @@ def test_who_waits_at_a_terminal_is_told_what_goes_on(stream, said, monkeypatch)
     assert stream.getvalue() == said
 
 
-@pytest.mark.parametrize("command", ["score {} a b", "card {}", "register {}", "dedupe {} in.csv", "pairs {} in.csv"])
+@pytest.mark.parametrize("command", ["score {} a b", "card {}", "dedupe {} in.csv", "pairs {} in.csv"])
 def test_a_run_of_a_fresh_clone_has_no_model_and_the_error_names_what_trains_it(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/stsb-dae-0").mkdir(parents=True)
