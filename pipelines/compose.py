@@ -40,7 +40,7 @@ from twicetold_lab.grid.rendering import (
 )
 from twicetold_lab.grid.rows import check_cell, check_data, check_grid, members_of, run_of
 
-OF_MODELS = ("train", "elsewhere", "topics")
+OF_MODELS = ("train", "elsewhere")
 """Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
 
 
@@ -48,7 +48,7 @@ OF_MODELS = ("train", "elsewhere", "topics")
 class Job:
     """One file to render."""
 
-    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere, topics
+    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere
     key: str
     row: Mapping[str, Any]  # of params.yaml
 
@@ -67,7 +67,7 @@ def main() -> None:
     jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
     jobs += [Job("train", key, row) for key, row in grid["ensembles"].items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
-    jobs += [Job(kind, key, row) for kind in ("elsewhere", "topics") for key, row in grid[kind].items()]
+    jobs += [Job("elsewhere", key, row) for key, row in grid["elsewhere"].items()]
     for kind in {job.kind for job in [*cells, *jobs]}:
         (out / kind).mkdir(parents=True, exist_ok=True)
     # Before the pool, whose processes then have most of the code parsed.
@@ -135,9 +135,6 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
     elif job.kind == "elsewhere":
         config = composed("evaluate_elsewhere", run, f"others={row['others']}", *tracked(grid))
         built = {"evaluate_elsewhere": [*models, config["evaluator"]]}
-    elif job.kind == "topics":
-        config = composed("topics", run)
-        built = {"topics": models}
     else:  # an ensemble
         names = [f"{name}={row[name]}" for name in ("data", "seed", "members", "stacking") if name in row]
         config = composed("ensemble", *names, f"name={name_of(job.key, row)}", *tracked(grid))

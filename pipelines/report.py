@@ -29,7 +29,6 @@ from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
 from twicetold_lab.runs.folder import RunFolder
-from twicetold_lab.topics import TOPICS
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
@@ -80,7 +79,6 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
             "cells": having(layout.METRICS, grid["cells"], runs),
             "ensembles": having(layout.METRICS, grid["ensembles"], runs),
             "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
-            "topics": having(TOPICS, grid["topics"], runs),
         }
     rows = grid["cells"] | grid["ensembles"]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
@@ -142,9 +140,7 @@ def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
     ]
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    cross_domain, topics, ensembles = (
-        [cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics", "ensembles")
-    )
+    cross_domain, ensembles = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "ensembles"))
     commands, on_terms = commands_of(grid), {each.cell for each in controlled}
     return reporting.Grid(
         cells=[cell for cell in commands if cell not in on_terms],
@@ -152,7 +148,6 @@ def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
         ensembles=ensembles,
         controlled=controlled,
         cross_domain=cross_domain,
-        topics=topics,
         seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
     )
 

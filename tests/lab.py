@@ -165,7 +165,7 @@ class Lab:
         }
         kept = {name: chosen[name] for name in ("profile", "overrides")} | {"pretrained": ["none"]}
         grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}, "elsewhere": {}}
-        grid |= {"topics": {}} | kept
+        grid |= kept
         path.write_text(yaml.safe_dump(grid, sort_keys=False))
 
     def commit(self) -> None:

@@ -13,7 +13,6 @@ from twicetold import layout
 from twicetold_lab.data.download import RemoteFile
 from twicetold_lab.runs.identity import LEARNING_KEYS
 from twicetold_lab.scoring import cost
-from twicetold_lab.topics import RELATED, TOPICS
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
@@ -59,7 +58,7 @@ def test_pretrained_files_are_called_as_their_leaf_and_can_be_fetched(pretrained
 @pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
 def test_a_grid_names_only_what_there_is(file):
     grid = yaml.safe_load(file.read_text())
-    rows = {"data", "cells", "self_training", "ensembles", "elsewhere", "topics"}
+    rows = {"data", "cells", "self_training", "ensembles", "elsewhere"}
     assert set(grid) == rows | {"pretrained", "profile", "overrides"}
     assert set(grid["pretrained"]) <= set(PRETRAINED)
     assert set(grid["data"]) <= set(DATA)
@@ -148,9 +147,6 @@ def test_metrics_and_summaries_are_kept_in_git():
         "metrics"
     ]
     assert f"!/runs/*/{layout.ELSEWHERE}" in ignored
-    written = [{f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} for file in (TOPICS, RELATED)]
-    assert part_of("topics")["metrics"] == written
-    assert {f"!/runs/*/{file}" for file in (TOPICS, RELATED)} <= set(ignored)
 
 
 def test_costs_are_kept_in_git_and_are_no_metrics_so_that_no_machine_takes_those_of_another_from_the_run_cache():

@@ -37,7 +37,7 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
 def test_results_say_at_the_rows_of_a_dataset_exactly_while_it_is_split_otherwise_now(report, changed, said):
     grid = report.grid_of(Path("params.yaml"))
     few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf-0")}
-    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}, "topics": {}}
+    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}}
     text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
     assert text.count(RESPLIT.format(data="stsb")) == text.count("has changed since its rows were made") == said
     for heading in ("## stsb\n", "### stsb: what to take\n"):

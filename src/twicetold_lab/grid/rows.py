@@ -24,7 +24,6 @@ SECTIONS = {
     ),
     "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "pretrained", "stacking")),
     "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
-    "topics": ("<data>-<name>-<seed>", ("data", "seed"), ("mined", "pretrained")),
 }
 """Sections of params.yaml: the pattern of a row's name, its required keys, and its optional keys."""
 OF_ALL = ("profile", "overrides")
@@ -64,8 +63,6 @@ def check_grid(grid: Config) -> None:
         _check_members(key, row, grid["cells"])
     for key, row in grid["elsewhere"].items():
         _check_others(key, row, grid)
-    for key in grid["topics"]:
-        _check_trained(f"params.yaml: topics: {key}", key, grid)
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")

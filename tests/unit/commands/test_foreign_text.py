@@ -37,11 +37,6 @@ ABSENT = {
         ("{}",),
     ],
     "search": [("{}", "{}"), ("{index}", "--file", "{}"), ("{index}", "a", "--model", "{}")],
-    "topics": [
-        ("{}", "{texts}", "-o", "x.csv"),
-        ("{model}", "{}", "-o", "x.csv"),
-        ("{model}", "{texts}", "-o", "x.csv", "--text", "{}"),
-    ],
     "label": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
     "ask": [("{}",), ("{texts}", "--text", "{}"), ("{texts}", "--compare", "{}")],
     "calibrate": [

@@ -74,7 +74,7 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
     (tmp_path / "old.csv").write_text("id\n5\n")
     (tmp_path / "candidates.csv").write_text("left,right,question,other\na text,another,a question,another one\n")
     answers = {"label": "y\nn\n" * 50, "ask": "y\n?\n", "dedupe": "y\ns\n"}
-    names = ("ask", "dedupe", "link", "topics", "label", "calibrate", "score", "pairs", "card", *INDEXED)
+    names = ("ask", "dedupe", "link", "label", "calibrate", "score", "pairs", "card", *INDEXED)
     for number in (0, 1):
         for name in names:
             if (name, number) in NOT_RUN:
@@ -107,7 +107,7 @@ INDEXED = (
     "index groups",
     "index info",
 )
-NOT_RUN = {("topics", 1), ("calibrate", 1), ("card", 1)}
+NOT_RUN = {("calibrate", 1), ("card", 1)}
 
 
 class Terminal(io.StringIO):

@@ -23,7 +23,6 @@ GRID = {
     "self_training": {LABELLED: {**NEWS, "mining": "pseudo_labels", "teacher": "dae"}},
     "ensembles": {"toy_news-both-0": {**NEWS, "members": ["dae", "tfidf"]}},
     "elsewhere": {"toy_news-both-0": {**NEWS, "others": ["toy_articles", "toy_questions"]}},
-    "topics": {"toy_news-both-0": NEWS},
 }
 
 
@@ -87,8 +86,6 @@ def test_the_rows_that_are_shipped_pass(file):
         ("elsewhere", "toy_news-both-0", {"others": ["toy_articles"]}, "others must be a list of 2 or 3 of ['toy_art"),
         ("elsewhere", "toy_news-both-0", {"others": ["toy_news", "toy_articles"]}, "['toy_articles', 'toy_questions']"),
         ("elsewhere", "toy_news-both-0", {"others": "stsb"}, "others must be a list of 2 or 3"),
-        ("topics", "toy_news-bm25-0", NEWS, "topics: toy_news-bm25-0 is no cell and no ensemble"),
-        ("topics", "toy_news-both-0", {"model": "dae"}, "there is no key 'model'"),
     ],
 )
 def test_a_row_with_other_keys_or_another_name_is_refused(section, key, changed, message):
