@@ -25,11 +25,11 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold_lab import reporting
-from twicetold_lab.export.champion import card
 from twicetold_lab.grid.lock import changed_keys, locked_stages
 from twicetold_lab.grid.rows import read_grid
+from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
-from twicetold_lab.topics import TOPICS
+from twicetold_lab.runs.folder import RunFolder
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
@@ -60,7 +60,8 @@ def main() -> None:
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
-                    write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
+                    card = model_card(RunFolder.with_model(folder), cards=paths["cards"], use=f"{folder}")
+                    write_text(folder / layout.MODEL_CARD, card)
             reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
     if missing:
@@ -163,9 +164,7 @@ def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
     ]
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    cross_domain, topics, ensembles = (
-        [cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics", "ensembles")
-    )
+    cross_domain, ensembles = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "ensembles"))
     commands, on_terms = commands_of(grid), {each.cell for each in controlled}
     return reporting.Grid(
         cells=[cell for cell in commands if cell not in on_terms],
@@ -173,7 +172,6 @@ def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
         ensembles=ensembles,
         controlled=controlled,
         cross_domain=cross_domain,
-        topics=topics,
         seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
     )
 

@@ -39,7 +39,7 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
 def test_results_say_at_the_rows_of_a_dataset_exactly_while_it_is_split_otherwise_now(report, changed, said):
     grid = read_grid(ROOT)
     few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf_letters-0")}
-    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}, "topics": {}}
+    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}}
     text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
     assert text.count(RESPLIT.format(data="stsb")) == text.count("has changed since its rows were made") == said
     for heading in ("## stsb\n", "### stsb: what to take\n"):
@@ -67,7 +67,7 @@ def test_a_row_of_its_own_is_called_by_its_name(report):
 
 def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(report, tmp_path):
     row = {"data": "stsb", "model": "tfidf", "seed": 0}
-    grid = {"cells": {f"stsb-tfidf-{seed}": row for seed in (0, 1, 2)}, "ensembles": {}, "elsewhere": {}, "topics": {}}
+    grid = {"cells": {f"stsb-tfidf-{seed}": row for seed in (0, 1, 2)}, "ensembles": {}, "elsewhere": {}}
     (tmp_path / "stsb-tfidf-0").mkdir()
     (tmp_path / "stsb-tfidf-0" / "metrics.json").write_text("{}")
     made, missing = report.without_missing(grid, tmp_path, ran={"evaluate@stsb-tfidf-1"})
