@@ -139,7 +139,6 @@ def without_missing(grid: dict[str, Any], runs: Path, *, ran: Collection[str]) -
         "cells": having("cells", "evaluate", layout.METRICS),
         "ensembles": having("ensembles", "evaluate_ensemble", layout.METRICS),
         "elsewhere": having("elsewhere", "evaluate_elsewhere", layout.ELSEWHERE),
-        "topics": having("topics", "topics", TOPICS),
     }
     return grid | made, [key for name in ("cells", "ensembles") for key in grid[name] if key not in made[name]]
 
