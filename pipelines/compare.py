@@ -22,8 +22,8 @@ import argparse
 from twicetold.errors import readable_errors
 from twicetold.printable import print
 from twicetold_lab.reporting.markdown import rendered
+from twicetold_lab.reporting.plain import section_text
 from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
-from twicetold_lab.reporting.terminal import section_text
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ Examples:
     python pipelines/report.py
     python pipelines/report.py --show
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md and
-docs/explanation/sources.md from the cards and other files in Git.
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md, a page
+for each dataset in docs/results and docs/explanation/sources.md from the cards and other files in Git. Rows that have
+not run are left out.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -31,7 +32,7 @@ from twicetold_lab.runs.environment import in_words
 from twicetold_lab.topics import TOPICS
 
 PREFACE = Path("docs/results-preface.md")
-RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
+RESULTS, PAGES, SOURCES = Path("RESULTS.md"), Path("docs/results"), Path("docs/explanation/sources.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
@@ -47,13 +48,14 @@ def main() -> None:
     folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
     with readable_errors():
         if "--show" in argv:
-            print(reporting.leaderboard_text(grid.cells, paths["runs"]))
+            print(reporting.leaderboard_text(grid, paths["runs"]))
         elif "--results" in argv:
-            reporting.write_cards(rows["data"], cards=paths["cards"], **folders)
+            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
-            write_text(RESULTS, results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed))
+            for file, text in results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed).items():
+                write_text(file, text)
             write_text(SOURCES, sources(rows, runs=paths["runs"], changed=changed))
-            print(f"results: {RESULTS} and {SOURCES}")
+            print(f"results: {RESULTS}, {PAGES} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
@@ -62,8 +64,10 @@ def main() -> None:
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 
-def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]) -> str:
-    """The content of RESULTS.md, made from files in Git.
+def results(
+    grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]
+) -> dict[Path, str]:
+    """RESULTS.md and the page of each dataset, made from files in Git.
 
     Args:
         grid: that of params.yaml.
@@ -72,29 +76,22 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
         changed: stages for which dvc.lock, and so the runs, are of other code or settings than the checkout's, with the
             keys of these.
     """
-    earlier = bool(changed)
-    if earlier:
-        grid = grid | {
-            "cells": having(layout.METRICS, grid["cells"], runs),
-            "ensembles": having(layout.METRICS, grid["ensembles"], runs),
-            "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
-            "topics": having(TOPICS, grid["topics"], runs),
-        }
-    rows = grid["cells"] | grid["ensembles"]
+    known = reported(grid, runs)
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
-    commits = "several commits, the last one" if earlier else "commit"
+    commits = "several commits, the last one" if changed else "commit"
     made = (
-        f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of "
-        f"{commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
+        f"{len(known.commands)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` "
+        f"of {commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
         f"from download to evaluation takes about {hours:.1f} hours there.\n"
     )
     for ran in observed.get("environments", []):
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
-    head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    text = reporting.markdown(reported(grid, runs), runs=runs, cards=cards, resplit=resplit_of(grid, changed))
-    return f"{head}\n{made}\n{text}"
+    head = "\n\n".join([title, *([EARLIER] if changed else []), preface])
+    pages = reporting.markdown(known, runs=runs, cards=cards, resplit=resplit_of(grid, changed))
+    first = pages.pop("")
+    return {RESULTS: f"{head}\n{made}\n{first}"} | {PAGES / f"{data}.md": text for data, text in pages.items()}
 
 
 def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
@@ -113,11 +110,6 @@ def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:
     return {cell_of(key, row): command_of(key, row, grid) for key, row in (grid["cells"] | grid["ensembles"]).items()}
 
 
-def having(file: str, rows: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """The rows whose run folder has a file."""
-    return {key: row for key, row in rows.items() if (runs / key / file).is_file()}
-
-
 def grid_of(file: Path) -> dict[str, Any]:
     """The grid as plain containers."""
     grid = OmegaConf.to_container(OmegaConf.load(file))
@@ -132,26 +124,27 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
 
 
 def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
-    """What is reported: each model's own rows, and further trainings and evaluations beside them."""
-    controlled = [
-        reporting.ControlledCell(cell_of(key, row), row["model"], terms)
-        for key, row in grid["cells"].items()
-        if (terms := terms_of(row))
-    ]
+    """The rows of the grid that have run, and further evaluations of them; the names of those that have not."""
+    cells = {cell: (runs / cell.name / layout.METRICS).is_file() for cell in commands_of(grid)}
+    has_run = [cell for cell, ran in cells.items() if ran]
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    cross_domain, topics, ensembles = (
-        [cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics", "ensembles")
-    )
-    commands, on_terms = commands_of(grid), {each.cell for each in controlled}
+    further = {
+        name: [
+            cell
+            for key, row in grid.get(name, {}).items()
+            if (runs / key / known).is_file() and (cell := cell_of(key, row)) in has_run
+        ]
+        for name, known in (("elsewhere", layout.ELSEWHERE), ("topics", TOPICS))
+    }
     return reporting.Grid(
-        cells=[cell for cell in commands if cell not in on_terms],
-        commands=commands,
-        ensembles=ensembles,
-        controlled=controlled,
-        cross_domain=cross_domain,
-        topics=topics,
+        cells=has_run,
+        commands=commands_of(grid),
+        terms={cell_of(key, row): terms for key, row in grid["cells"].items() if (terms := terms_of(row))},
+        cross_domain=further["elsewhere"],
+        topics=further["topics"],
         seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
+        not_run=[cell.name for cell, ran in cells.items() if not ran],
     )
 
 

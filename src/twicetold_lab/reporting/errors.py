@@ -122,14 +122,14 @@ def error_sections(tested: Judged | str | None, data: str) -> list[Section]:
         data: name of the dataset.
     """
     if not isinstance(tested, Judged):
-        return [Section(TITLE, [tested], is_page_only=True)] if tested else []
-    surest = Section(TITLE, [EXPLANATION], tables=[tested.table(tested.surest)], is_folded=True, is_page_only=True)
+        return [Section(TITLE, [tested])] if tested else []
+    surest = Section(TITLE, [EXPLANATION], tables=[tested.table(tested.surest)], is_folded=True)
     if not len(tested.doubtful):
         return [surest]
     exported, file = count(min(len(tested.doubtful), EXPORTED)), doubtful_file(data)
     where = f"There are {count(len(tested.doubtful))}; twicetold label {file} asks about the first {exported}."
     table = tested.table(tested.doubtful[:LISTED])
-    return [surest, Section("Labels in doubt", [DOUBTFUL, where], tables=[table], is_folded=True, is_page_only=True)]
+    return [surest, Section("Labels in doubt", [DOUBTFUL, where], tables=[table], is_folded=True)]
 
 
 def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | None:

@@ -14,11 +14,11 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.features.hashing_card import percentage
-from twicetold_lab.reporting.cost import training_seconds
 from twicetold_lab.reporting.glossary import count, describe, magnitude
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
 from twicetold_lab.reporting.markdown import cell_of, code, table
 from twicetold_lab.reporting.provenance import RESPLIT
+from twicetold_lab.reporting.sections import training_seconds
 from twicetold_lab.reporting.tables import estimate_cell
 from twicetold_lab.runs.folder import Cell, read_runs
 
@@ -238,7 +238,7 @@ def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
         card = _hashing(row)
         return f"{percentage(card)} of {count(card['words'])}"
     estimate = row.metrics.get(system.split, {}).get(system.metric)
-    return cell_of(estimate_cell(system.metric, estimate, with_interval=True)) + row.mark
+    return cell_of(estimate_cell(system.metric, estimate, with_interval=True))
 
 
 def _hashing(row: Row) -> Mapping[str, Any]:

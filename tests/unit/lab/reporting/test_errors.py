@@ -124,9 +124,9 @@ def test_all_mistakes_are_in_the_file_beside_the_page_also_those_that_are_not_sh
 
 def test_texts_are_escaped_on_the_page(pairs):
     project, cells, _ = pairs
-    html = project.page(cells)
-    assert "Labels in doubt" in html
-    assert EVIL not in html
+    pages = project.pages(cells)
+    assert "Labels in doubt" in pages["questions"]
+    assert EVIL not in "".join(pages.values())
 
 
 def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
@@ -143,16 +143,14 @@ def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
     texts.write_bytes(content)
     assert "no model has scores" in found_in(project, cells)
     texts.unlink()
-    assert "no texts and no scores are there" in project.page(cells)
+    assert "no texts and no scores are there" in project.pages(cells)["questions"]
     assert not (project.root / "reports" / errors.FILE).exists()
 
 
 def test_documents_have_no_pairs_whose_mistakes_could_be_missed(finished):
     project, cells = finished
-    html = project.page(cells)
-    of_documents = html.split('<section id="data-news"')[1].split('<section id="')[0]
-    assert errors.TITLE not in of_documents
-    assert errors.TITLE in html
+    pages = project.pages(cells)
+    assert [errors.TITLE in pages[name] for name in ("news", "questions")] == [False, True]
 
 
 def test_scores_of_other_pairs_are_left_out(pairs):

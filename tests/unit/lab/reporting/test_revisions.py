@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from twicetold_lab.reporting.markdown import rendered
+from twicetold_lab.reporting.plain import section_text
 from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
-from twicetold_lab.reporting.terminal import section_text
 from twicetold_lab.tracking import repository
 
 AUROC = {"auroc": 0.80, "f1": 0.70, "threshold": 0.5}
