@@ -7,8 +7,7 @@ Examples:
     python pipelines/report.py --show
 
 `--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md, a page
-for each dataset in docs/results and docs/explanation/sources.md from the cards and other files in Git. Rows that have
-not run are left out.
+for each dataset in docs/results and docs/explanation/sources.md from the cards and other files in Git.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -26,10 +25,11 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold_lab import reporting
-from twicetold_lab.export.champion import card
-from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.grid.lock import changed_keys, locked_stages
+from twicetold_lab.grid.rows import read_grid
+from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
-from twicetold_lab.topics import TOPICS
+from twicetold_lab.runs.folder import RunFolder
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, PAGES, SOURCES = Path("RESULTS.md"), Path("docs/results"), Path("docs/explanation/sources.md")
@@ -43,8 +43,9 @@ EARLIER = (
 
 def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
-    rows = grid_of(Path("params.yaml"))
-    grid = reported(rows, paths["runs"])
+    whole = read_grid(Path())
+    rows, missing = without_missing(whole, paths["runs"], ran=locked_stages(Path()))
+    grid = reported(rows, paths["runs"], missing)
     folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
     with readable_errors():
         if "--show" in argv:
@@ -52,43 +53,57 @@ def main() -> None:
         elif "--results" in argv:
             reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
-            for file, text in results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed).items():
+            pages = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
+            for file, text in pages.items():
                 write_text(file, text)
-            write_text(SOURCES, sources(rows, runs=paths["runs"], changed=changed))
+            write_text(SOURCES, sources(whole, runs=paths["runs"], changed=changed))
             print(f"results: {RESULTS}, {PAGES} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
-                    write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
+                    card = model_card(RunFolder.with_model(folder), cards=paths["cards"], use=f"{folder}")
+                    write_text(folder / layout.MODEL_CARD, card)
             reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
+    if missing:
+        print(not_run(missing))
 
 
 def results(
-    grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]
+    grid: dict[str, Any],
+    *,
+    runs: Path,
+    cards: Path,
+    changed: Mapping[str, Collection[str]],
+    missing: Collection[str] = (),
 ) -> dict[Path, str]:
     """RESULTS.md and the page of each dataset, made from files in Git.
 
     Args:
-        grid: that of params.yaml.
+        grid: of `read_grid`.
         runs: folder of runs.
         cards: folder of dataset cards.
         changed: stages for which dvc.lock, and so the runs, are of other code or settings than the checkout's, with the
             keys of these.
+        missing: cells of the grid that have not run.
     """
-    known = reported(grid, runs)
+    earlier = bool(changed)
+    rows = grid["cells"] | grid["ensembles"]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
-    commits = "several commits, the last one" if changed else "commit"
+    commits = "several commits, the last one" if earlier else "commit"
     made = (
-        f"{len(known.commands)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` "
-        f"of {commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
+        f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of "
+        f"{commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
         f"from download to evaluation takes about {hours:.1f} hours there.\n"
     )
     for ran in observed.get("environments", []):
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
+    if missing:
+        made += f"\n{not_run(missing)}\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
-    head = "\n\n".join([title, *([EARLIER] if changed else []), preface])
+    head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
+    known = reported(grid, runs, missing)
     pages = reporting.markdown(known, runs=runs, cards=cards, resplit=resplit_of(grid, changed))
     first = pages.pop("")
     return {RESULTS: f"{head}\n{made}\n{first}"} | {PAGES / f"{data}.md": text for data, text in pages.items()}
@@ -110,11 +125,30 @@ def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:
     return {cell_of(key, row): command_of(key, row, grid) for key, row in (grid["cells"] | grid["ensembles"]).items()}
 
 
-def grid_of(file: Path) -> dict[str, Any]:
-    """The grid as plain containers."""
-    grid = OmegaConf.to_container(OmegaConf.load(file))
-    assert isinstance(grid, dict)
-    return {str(key): value for key, value in grid.items()}
+def without_missing(grid: dict[str, Any], runs: Path, *, ran: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The grid without what has not run, and the names of its trainings and ensembles that have not.
+
+    Args:
+        grid: of `read_grid`.
+        runs: folder of runs.
+        ran: stages in dvc.lock, whose files the report needs: a missing one is an error.
+    """
+
+    def having(section: str, stage: str, file: str) -> dict[str, Any]:
+        rows = grid[section].items()
+        return {key: row for key, row in rows if f"{stage}@{key}" in ran or (runs / key / file).is_file()}
+
+    made = {
+        "cells": having("cells", "evaluate", layout.METRICS),
+        "ensembles": having("ensembles", "evaluate_ensemble", layout.METRICS),
+        "elsewhere": having("elsewhere", "evaluate_elsewhere", layout.ELSEWHERE),
+    }
+    return grid | made, [key for name in ("cells", "ensembles") for key in grid[name] if key not in made[name]]
+
+
+def not_run(missing: Collection[str]) -> str:
+    """A line about cells that have not run."""
+    return f"Not run yet: {len(missing)} cells ({', '.join(missing)})."
 
 
 def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
@@ -123,28 +157,18 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
     return reporting.Cell(data, key.removeprefix(f"{data}-").removesuffix(f"-{seed}"), seed)
 
 
-def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
-    """The rows of the grid that have run, and further evaluations of them; the names of those that have not."""
-    cells = {cell: (runs / cell.name / layout.METRICS).is_file() for cell in commands_of(grid)}
-    has_run = [cell for cell, ran in cells.items() if ran]
+def reported(grid: dict[str, Any], runs: Path, missing: Collection[str] = ()) -> reporting.Grid:
+    """The rows of a grid, further evaluations of them, and the names of those that have not run."""
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    further = {
-        name: [
-            cell
-            for key, row in grid.get(name, {}).items()
-            if (runs / key / known).is_file() and (cell := cell_of(key, row)) in has_run
-        ]
-        for name, known in (("elsewhere", layout.ELSEWHERE), ("topics", TOPICS))
-    }
+    commands = commands_of(grid)
     return reporting.Grid(
-        cells=has_run,
-        commands=commands_of(grid),
+        cells=[*commands],
+        commands=commands,
         terms={cell_of(key, row): terms for key, row in grid["cells"].items() if (terms := terms_of(row))},
-        cross_domain=further["elsewhere"],
-        topics=further["topics"],
+        cross_domain=[cell_of(*row) for row in grid["elsewhere"].items()],
         seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
-        not_run=[cell.name for cell, ran in cells.items() if not ran],
+        not_run=missing,
     )
 
 

@@ -16,6 +16,7 @@ import argparse
 
 import report
 from twicetold.files import write_text
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.answers import measure_of
 from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.html import content_of
@@ -40,7 +41,8 @@ def picture(data: str) -> str:
     Raises:
         SystemExit: if the cost of fewer than two of its models was measured.
     """
-    grid = report.reported(report.grid_of(Path("params.yaml")), Path("runs"))
+    rows, _ = report.without_missing(read_grid(Path()), Path("runs"), ran=())
+    grid = report.reported(rows, Path("runs"))
     cells = [cell for cell in grid.cells if cell.data == data and cell not in grid.terms]
     board = rank(data, read_runs(cells, Path("runs"))[data]) if cells else None
     found = cost_against_quality(board, measure_of(board)) if board else None

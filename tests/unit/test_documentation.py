@@ -32,7 +32,7 @@ def tool():
         ("docs/guides/dedupe.md", "[a](https://arxiv.org)", "[a](https://arxiv.org)"),
         ("README.md", "[a](LICENSE)", "[a](https://github.com/twicetold/twicetold/blob/main/LICENSE)"),
         ("README.md", "[a](data/own)", "[a](https://github.com/twicetold/twicetold/tree/main/data/own)"),
-        ("README.md", "`docs/guides/topics.md`", "[Topics](guides/topics.md)"),
+        ("README.md", "`docs/guides/sweeps.md`", "[Sweeps](guides/sweeps.md)"),
         ("RESULTS.md", "<details><summary>", '<details markdown="1"><summary>'),
         ("README.md", "`[a](docs/nothing.md)`", "`[a](docs/nothing.md)`"),
         ("README.md", "```\n[a](docs/nothing.md)\n```", "```\n[a](docs/nothing.md)\n```"),

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twicetold_lab.evaluation.comparisons import MARGIN
 from twicetold_lab.reporting.glossary import number
-from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, MARGIN, Leaderboard, Row, cheapest
+from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
 from twicetold_lab.reporting.sections import comparison
 from twicetold_lab.reporting.tables import Section, Table, TableCell
 from twicetold_lab.runs.folder import Cell

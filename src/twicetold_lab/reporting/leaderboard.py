@@ -14,14 +14,13 @@ from functools import cached_property
 from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
 from twicetold.neighbours.rules import RULES
-from twicetold_lab.evaluation.units import PairedTest, paired_test
+from twicetold_lab.evaluation import comparisons
+from twicetold_lab.evaluation.comparisons import TEXT_RANKING, Comparison, compare, decide_measure
 from twicetold_lab.reporting.glossary import describe, ordered
 from twicetold_lab.reporting.tables import MISSING, Estimate, Metrics, TableCell
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import Cost
 
-MARGIN = 0.02
-"""How much lower the whole interval of a difference may reach for a model to be not worse."""
 DEFAULT = "default"
 """Model of the dedupe of a file without a model of one's own; `default_20` is that after twenty answers."""
 WITHOUT_DEDUPE = ("quora_wang",)
@@ -63,18 +62,23 @@ class Row:
         """A measure; None where it is missing."""
         return self.metrics.get(split, {}).get(measure)
 
-    def compared(self, other: "Row", measure: str) -> PairedTest | None:
+    def compared(self, other: "Row", measure: str) -> Comparison | None:
         """This model minus another one on the same units of test; None where units were not kept.
 
         Raises:
             ValueError: if the two were evaluated on different units.
         """
-        mine, its = self.value(measure), other.value(measure)
-        kept = [[run.units[measure] for run in row.runs if measure in run.units] for row in (self, other)]
-        if not mine or not its or [*map(len, kept)] != [len(self.runs), len(other.runs)]:
+        kept = [[run for run in row.runs if measure in run.units] for row in (self, other)]
+        if (
+            [*map(len, kept)] != [len(self.runs), len(other.runs)]
+            or not self.value(measure)
+            or not other.value(measure)
+        ):
             return None
+        units = [[run.units[measure] for run in runs] for runs in kept]
+        mine, its = ([run.metrics["test"][measure] for run in runs] for runs in kept)
         try:
-            return paired_test(*kept, difference=mine.mean - its.mean)
+            return compare(*units, of_one=mine, of_other=its)
         except ValueError as error:
             names = f"{self.first.path.name} and {other.first.path.name}"
             raise ValueError(f"{names}, {measure}: {error}") from error
@@ -86,12 +90,13 @@ class Row:
             return MISSING
         test, value = self.compared(other, measure), mine.mean - its.mean
         ends = (test.low, test.high) if test else None
-        return TableCell(f"{value:+.3f}", value=value, interval=ends, is_difference=True)
+        order = f"order right by {test.order:.0%}" if test and test.order is not None else ""
+        return TableCell(f"{value:+.3f}", order, value, ends, is_difference=True)
 
     def is_not_worse(self, other: "Row", measure: str) -> bool:
-        """True if it is known to be at most `MARGIN` lower than another one."""
+        """True if it is known to be lower than another one by the margin at most."""
         test = None if self is other else self.compared(other, measure)
-        return self is other or (test is not None and test.low >= -MARGIN)
+        return self is other or (test is not None and test.not_worse())
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,8 @@ class Leaderboard:
     metrics: tuple[str, ...]
     """Every metric that some run has, in reading order, the primary first."""
     rows: tuple[Row, ...]
+    same: float | None = None
+    """Share of labelled test pairs that say the same; None if it is not known."""
 
     def row_of(self, model: str) -> Row | None:
         """The row of a model; None if it was not run."""
@@ -120,9 +127,9 @@ class Leaderboard:
         pairs = f"average_precision_{self.duplicates}"
         f1 = [name for name in self.metrics if describe(name).stem == "f1"]
         named = {
-            DEDUPE: (f"text_{pairs}", "b3_average", pairs),
-            SEARCH: ("retrieval_ndcg_at_10",),
-            DECIDE: ("accuracy", "pearson", *f1, self.primary),
+            DEDUPE: (f"{TEXT_RANKING}{self.duplicates}", "b3_average", pairs),
+            SEARCH: (comparisons.SEARCH,),
+            DECIDE: (decide_measure(1.0 if self.same is None else self.same), "pearson", *f1, self.primary),
         }[use]
         known = (name for name in named if name in self.metrics)
         return None if use == DEDUPE and self.data in WITHOUT_DEDUPE else next(known, None)
@@ -148,7 +155,7 @@ class Leaderboard:
         return max(values) if values and describe(metric).is_quality else None
 
 
-def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
+def rank(data: str, runs: Sequence[RunFolder], *, same: float | None = None) -> Leaderboard:
     """The leaderboard of one dataset.
 
     The primary metric is the one that training selected by; if no run has it, the first in reading order.
@@ -162,7 +169,7 @@ def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
     metrics = ordered(names)
     primary = next((run.primary for run in runs if run.primary in names), metrics[0])
     rows.sort(key=lambda row: (-or_worst(row.value(primary, "val")), row.model))
-    return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows))
+    return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows), same)
 
 
 def cheapest(rows: Sequence[Row]) -> Row:

@@ -14,6 +14,8 @@ from twicetold_lab.reporting.tables import Figure, Section, Table, TableCell, am
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
 from twicetold_lab.runs.records import Peer, Provenance, read_peers
 
+SHARE = "share_of_duplicates"
+"""On the card of labelled pairs."""
 READING = (
     (
         "Validation chooses, test reports.",
@@ -42,7 +44,6 @@ class Grid:
         commands: that train cells; where there is none, no command is shown.
         terms: cells whose objective, examples and epochs other families share -> name of the experiment.
         cross_domain: cells that were evaluated on other data as well.
-        topics: cells on whose vectors texts were grouped by topic.
         seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
         not_run: names of cells that have not run.
     """
@@ -51,7 +52,6 @@ class Grid:
     commands: Mapping[Cell, str] = field(default_factory=dict)
     terms: Mapping[Cell, str] = field(default_factory=dict)
     cross_domain: Sequence[Cell] = ()
-    topics: Sequence[Cell] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: Collection[str] = ()
 
@@ -117,8 +117,9 @@ def read_report(
     by_data = read_runs(grid.cells, runs)
     everything = [run for each in by_data.values() for run in each]
     took = {run.cell.name: run.train_seconds for run in everything if observed and run.train_seconds is not None}
-    boards = {data: rank(data, _own(of_data, grid)) for data, of_data in by_data.items()}
-    all_boards = {data: rank(data, of_data) for data, of_data in by_data.items()}
+    shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
+    boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
+    all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(grid.datasets, boards)
     abroad = read_cross_domain(grid.cross_domain, runs)
     context = _Context(grid, runs, {**took, **grid.seconds}, abroad, read_peers(runs))
@@ -181,7 +182,6 @@ def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _
     made = [
         sections.points_section(sections.named_rows(board, board.uses[uses[0]])),
         sections.cross_domain_section(data, context.cross_domain),
-        sections.topics_section([cell for cell in grid.topics if cell.data == data], context.runs),
     ]
     yield from sections.terms_sections(terms, grid.terms, uses)
     yield from (section for section in made if section)

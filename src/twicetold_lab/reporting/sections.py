@@ -27,7 +27,6 @@ from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
 from twicetold_lab.runs.folder import Cell, RunFolder
 from twicetold_lab.runs.records import Peer, Provenance, read_object
 from twicetold_lab.scoring.cost import MANY
-from twicetold_lab.topics import RELATED, TOPICS
 
 AIM = 0.9
 """The aimed precision of the table of links."""
@@ -72,11 +71,6 @@ ELSEWHERE = (
 TERMS = (
     "One objective, one kind of examples and one number of epochs for all; features, encoder, optimizer and learning "
     "rate are those of each family's recipe."
-)
-TOPIC = (
-    "Topics: texts are grouped on a model's vectors into as many topics as a label has values, without labels; ARI is "
-    "corrected for chance. Related articles: each headline is a query, and others of at most a week before or after "
-    "it are ranked; a near-copy shares seven of ten words with the query or with a suggestion above it."
 )
 CHECKS = (
     "What the figures do not say by themselves, for each model's first seed. An error: a figure does not hold for new "
@@ -270,39 +264,6 @@ def cross_domain_section(data: str, runs: Sequence[RunFolder]) -> Section | None
         lines.append((TableCell(run.cell.model), (words(run.cell.data, source), *cells)))
     table = Table((words("Learnt on"), *(TableCell(describe(name).label) for name in names)), tuple(lines))
     return Section("Learnt on other data", [ELSEWHERE], [table], is_folded=True) if lines else None
-
-
-def topics_section(cells: Sequence[Cell], runs: Path) -> Section | None:
-    """Topics and related articles by the vectors of models of one dataset, by label."""
-    columns = {
-        TOPICS: [("kmeans", "ari", "ARI, k-means"), ("agglomerative", "ari", "ARI, Ward"), ("kmeans", "nmi", "NMI")],
-        RELATED: [
-            ("query", "ndcg_at_10", "nDCG@10"),
-            ("query", "mrr", "MRR"),
-            ("query", "near_copies", "Near-copies"),
-            ("query", "coverage", "Coverage"),
-            ("popularity", "ndcg_at_10", "nDCG@10, popularity"),
-        ],
-    }
-    parts = []
-    for file, measures in columns.items():
-        models = {cell.model: read_object(runs / cell.name / file) for cell in cells}
-        for label in dict.fromkeys(label for labels in models.values() for label in labels):
-            heads = tuple(TableCell(head) for *_, head in measures)
-            lines = tuple(
-                (TableCell(model), tuple(_way_cell(labels[label].get(way), name) for way, name, _ in measures))
-                for model, labels in models.items()
-                if label in labels
-            )
-            title = f"{'Topics against' if file == TOPICS else 'Related by'} {label}"
-            parts.append(Section(title, tables=[Table(heads, lines)]))
-    return Section("Topics and related articles", [TOPIC], parts=parts, is_folded=True) if parts else None
-
-
-def _way_cell(way: Mapping[str, Any] | None, measure: str) -> TableCell:
-    if way is None or measure not in way["metrics"]:
-        return MISSING
-    return _measured(way["metrics"][measure], tuple(way.get("intervals", {}).get(measure) or ()) or None)
 
 
 def study_sections(runs: Path, data: str) -> Iterator[Section]:

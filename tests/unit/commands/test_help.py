@@ -74,7 +74,7 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
     (tmp_path / "old.csv").write_text("id\n5\n")
     (tmp_path / "candidates.csv").write_text("left,right,question,other\na text,another,a question,another one\n")
     answers = {"label": "y\nn\n" * 50, "ask": "y\n?\n", "dedupe": "y\ns\n"}
-    names = ("ask", "dedupe", "link", "topics", "label", "calibrate", "score", "pairs", "card", *INDEXED)
+    names = ("ask", "dedupe", "link", "label", "calibrate", "score", "pairs", "card", *INDEXED)
     for number in (0, 1):
         for name in names:
             if (name, number) in NOT_RUN:
@@ -107,7 +107,7 @@ INDEXED = (
     "index groups",
     "index info",
 )
-NOT_RUN = {("topics", 1), ("calibrate", 1), ("card", 1)}
+NOT_RUN = {("calibrate", 1), ("card", 1)}
 
 
 class Terminal(io.StringIO):
@@ -124,7 +124,7 @@ def test_who_waits_at_a_terminal_is_told_what_goes_on(stream, said, monkeypatch)
     assert stream.getvalue() == said
 
 
-@pytest.mark.parametrize("command", ["score {} a b", "card {}", "register {}", "dedupe {} in.csv", "pairs {} in.csv"])
+@pytest.mark.parametrize("command", ["score {} a b", "card {}", "dedupe {} in.csv", "pairs {} in.csv"])
 def test_a_run_of_a_fresh_clone_has_no_model_and_the_error_names_what_trains_it(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/stsb-dae-0").mkdir(parents=True)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from twicetold_lab.evaluation.comparisons import MARGIN
 from twicetold_lab.evaluation.units import Units
-from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, MARGIN, SEARCH, cheapest, leaderboard_csv, rank
+from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, SEARCH, cheapest, leaderboard_csv, rank
 from twicetold_lab.runs.folder import Cell
 
 from .conftest import made_run

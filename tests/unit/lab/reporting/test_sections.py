@@ -7,10 +7,9 @@ import pytest
 from twicetold import layout
 from twicetold_lab.reporting import Cell, sections
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.sections import cross_domain_section, study_sections, topics_section, use_sections
+from twicetold_lab.reporting.sections import cross_domain_section, study_sections, use_sections
 from twicetold_lab.runs.folder import read_cross_domain, read_runs
 from twicetold_lab.runs.records import read_peers
-from twicetold_lab.topics import RELATED, TOPICS
 
 from .conftest import write
 
@@ -86,24 +85,6 @@ def test_a_model_of_other_data_stands_on_the_page_of_the_data_it_was_tested_on(f
     }
     with pytest.raises(FileNotFoundError, match="evaluate_elsewhere@news-tfidf-0"):
         read_cross_domain([Cell("news", "tfidf", 0)], project.root / "runs")
-
-
-def test_topics_and_related_articles_have_a_table_for_each_label(finished):
-    project, _ = finished
-    cell = Cell("news", "dae", 0)
-    ways = {"kmeans": {"metrics": {"ari": 0.25, "nmi": 0.5}, "intervals": {"ari": [0.2, 0.3]}}}
-    write(project.run(cell) / TOPICS, {"category": ways, "story": ways})
-    write(project.run(cell) / RELATED, {"story": {"query": {"metrics": {"ndcg_at_10": 0.75}, "intervals": {}}}})
-    section = topics_section([cell], project.root / "runs")
-    assert [part.title for part in section.parts] == [
-        "Topics against category",
-        "Topics against story",
-        "Related by story",
-    ]
-    assert rows_of(section.parts[0].tables[0]) == {
-        "dae": {"ARI, k-means": "0.250 (0.200 to 0.300)", "ARI, Ward": "–", "NMI": "0.500"}
-    }
-    assert topics_section([], project.root / "runs") is None
 
 
 def study(*rows, columns=2):
