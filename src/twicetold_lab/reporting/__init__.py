@@ -10,7 +10,7 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS
-from twicetold_lab.reporting.errors import write_errors
+from twicetold_lab.reporting.errors import write_doubtful
 from twicetold_lab.reporting.html import dataset_page, rendered
 from twicetold_lab.reporting.leaderboard import leaderboard_csv
 from twicetold_lab.reporting.markdown import page_of, results_of
@@ -36,7 +36,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
         processed: the folder of corpora.
         raw: the folder of raw folders.
         target: where `index.html`, a page for each dataset, `leaderboard.csv`, `numbers.csv` and, where the texts are
-            there, `errors.parquet` go.
+            there, files of labels in doubt go.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
 
     Raises:
@@ -51,7 +51,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
     pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
     for name, text in pages.items():
         write_text(target / name, text)
-    write_errors(dict(report.mistakes), target)
+    write_doubtful(report.mistakes, target)
 
 
 def front_page(report: Report) -> str:

@@ -147,6 +147,11 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
+def many(value: int, noun: str) -> str:
+    """A number of things: 1 run, 1,200 runs."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 def magnitude(value: float) -> str:
     """A number to about three significant digits: 0.0312, 4.57, 123, 45,678."""
     if value == 0 or math.isnan(value):

@@ -8,7 +8,7 @@ from twicetold_lab.reporting import provenance, sections
 from twicetold_lab.reporting.answers import HOW_TO_READ, Answer, answers_of, kinds_of, measure_of, pretraining_section
 from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.errors import Judged, error_sections, judged
-from twicetold_lab.reporting.glossary import describe
+from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.tables import Figure, Section, Table, TableCell, amount, estimate_cell, words
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
@@ -192,8 +192,8 @@ def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _
 
 def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:
     models = len({row.model for board in boards.values() for row in board.rows})
-    waiting = f" Not run yet: {_many(len(not_run), 'row')} of the grid." if not_run else ""
-    return f"{_many(models, 'model')} on {_many(len(boards), 'dataset')}, {_many(len(runs), 'run')}.{waiting}"
+    waiting = f" Not run yet: {many(len(not_run), 'row')} of the grid." if not_run else ""
+    return f"{many(models, 'model')} on {many(len(boards), 'dataset')}, {many(len(runs), 'run')}.{waiting}"
 
 
 def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
@@ -211,7 +211,3 @@ def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
         *([seen] if seen else []),
         Section("How to read this", [HOW_TO_READ], facts=READING, is_folded=True),
     ]
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
