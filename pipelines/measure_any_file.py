@@ -35,6 +35,8 @@ from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.components import components
 from twicetold.neighbours.parallel import serial_products
 from twicetold.printable import print
+from twicetold_lab.evaluation.comparisons import compare
+from twicetold_lab.evaluation.units import Units
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
 from twicetold_lab.matching.measures import GroupScores, best_threshold, blended, group_scores
 from twicetold_lab.matching.sources import LabelledFile, same_files
@@ -247,15 +249,26 @@ def aims(rows: Sequence[Row]) -> str:
     possible = [mine for mine, best in zip(own, taught, strict=True) if best.precision >= PRECISION]
     precise = sum(each.precision >= PRECISION for each in own)
     within = sum(each.precision >= PRECISION for each in possible)
-    counts = []
+    counts, differences = [], []
     for name in [each for each in rows[0].scores if each not in OWN]:
         both = [(mine.f1, other.f1) for row, mine in zip(rows, own, strict=True) if (other := row.scores[name])]
         counts.append(f"{name} in {sum(mine >= other - BEHIND for mine, other in both)} of {len(both)}")
+        differences.append(f"{ahead([row for row in rows if row.scores[name]], HELD_OUT, name)} ({name})")
     return (
         f"Held out, the precision of pairs is at least {PRECISION} in {precise} of {len(rows)} files, {within} of them "
         f"among the {len(possible)} in which all labels give that. F1 is no more than {BEHIND} below that of "
-        f"{', '.join(counts)}.\n"
+        f"{', '.join(counts)}. The difference of means, over the files that a column has, with its 95 % interval by "
+        f"kinds of files: {', '.join(differences)}.\n"
     )
+
+
+def ahead(rows: Sequence[Row], one: str, other: str) -> str:
+    """Difference of the mean F1 of two columns, with its interval; the unit of sampling is a kind of file."""
+    _, kind = np.unique([row.file.kind for row in rows], return_inverse=True)
+    columns = [np.array([each.f1 for row in rows if (each := row.scores[name])]) for name in (one, other)]
+    means, units = [[column.mean()] for column in columns], [[Units.of_mean(each, kind)] for each in columns]
+    paired = compare(*units, of_one=means[0], of_other=means[1])
+    return f"{paired.difference:.2f} ({paired.low:.2f} to {paired.high:.2f})"
 
 
 def of_rows(rows: Sequence[Row]) -> str:

@@ -113,7 +113,6 @@ def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
         ),
         (["elsewhere", "others"], ["toy_news", "toy_articles"], "['toy_articles', 'toy_questions']; got ['toy_news'"),
         (["elsewhere", "others"], "stsb", "others must be a list of 2 or 3"),
-        (["elsewhere", "models"], ["bm25"], "elsewhere: toy_news-bm25-0 is no cell and no ensemble"),
     ],
 )
 def test_names_that_make_no_sense_are_refused(keys, value, message):
