@@ -6,27 +6,35 @@ follow on validation.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from twicetold_lab.evaluation.comparisons import MARGIN
+from twicetold_lab.evaluation.comparisons import MARGIN, TEXT_RANKING
 from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
 from twicetold_lab.reporting.sections import comparison
-from twicetold_lab.reporting.tables import Section, Table, TableCell
+from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell
 from twicetold_lab.runs.folder import Cell
 
+GROUPS = "b3_average"
 MOST = 6
 """Rows of an answer."""
 NOTHING, ANSWERS, LABELS = "nothing", "answers", "labels"
 HAVE = {NOTHING: "no labels", ANSWERS: "twenty answers", LABELS: "ten thousand labels"}
-ASKED = "20"
-"""Number of answers of `ANSWERS`, as the names of rows have it."""
+EARNED = {"after_20": (ANSWERS, LABELS), "after_50": (ANSWERS, LABELS), "calibrated": (LABELS,)}
+"""Row of the default after so much (of `AFTER`) -> what a person must have for it."""
 ANY = "any"
 SPEEDS = {ANY: ("any", 0), "thousand": ("1,000 texts a second", 1_000), "many": ("20,000 texts a second", 20_000)}
 """Fewest texts a second, on one core."""
 COMMAND = "twicetold dedupe FILE"
+COMMANDS = {
+    "": COMMAND,
+    "after_20": f"{COMMAND} --ask 20",
+    "after_50": f"{COMMAND} --ask 50",
+    "calibrated": "twicetold label FILE; twicetold calibrate; twicetold dedupe",
+}
+"""Of the default, by what is known."""
 HOW_TO_READ = (
     "Validation chose the models and their order; the figures are of test, and chose nothing. In brackets are 95 % "
     "intervals; that of a difference is of the paired test on the same texts. The cheapest is the fastest model whose "
@@ -56,7 +64,7 @@ class Answer:
         kind: of texts.
         cases: what a person has (of `HAVE`) and how fast it must be (of `SPEEDS`); several where the rows are the same.
         section: with a table of at most `MOST` rows.
-        first: the first model, in short; empty if there is none.
+        first: the model to begin with, in short: the best on validation, or the default with answers.
     """
 
     kind: Kind
@@ -94,7 +102,7 @@ def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
     for have in HAVE:
         for speed, (_, fewest) in SPEEDS.items():
             fast = _rows_for(kind, have, fewest)
-            models = tuple(row.model for row in fast)
+            models = tuple(row.name.text for row in fast)
             cases.setdefault(models, []).append((have, speed))
             rows[models] = fast
     return [_answer(kind, tuple(asked), rows[models], commands) for models, asked in cases.items()]
@@ -104,7 +112,9 @@ def _rows_for(kind: Kind, have: str, fewest: int) -> list[Row]:
     """The rows that can be had with so much, and are so fast, by validation."""
     if kind.board is None:
         return []
-    rows = [row for row in kind.board.ranked(measure_of(kind.board)) if _can_be_had(row, have)]
+    rows = [row for row in kind.board.ranked(measure_of(kind.board)) if have == LABELS or row.first.is_untrained]
+    earned = [one for row in rows for one in row.with_answers if have in EARNED[one.after]]
+    rows = [*rows, *earned]
     return [row for row in rows if not fewest or (row.texts_per_second or 0) >= fewest]
 
 
@@ -115,50 +125,42 @@ def _answer(kind: Kind, cases: tuple[tuple[str, str], ...], rows: list[Row], com
         why = [NOT_RUN, f"Without a model: {COMMAND}"] if board is None else ["No row is that fast."]
         return Answer(kind, cases, Section(title, why, data=board.data if board else ""))
     measure = measure_of(board)
+    by_text = f"{TEXT_RANKING}{board.duplicates}"
     shown, notes = _shown(rows, measure)
-    table = comparison(shown, measure, board, commands={**commands, **dict(_default_commands(shown))})
-    table = replace(table, rows=tuple((_noted(name, notes), cells) for name, cells in table.rows))
-    value = shown[0].value(measure)
-    first = f"{shown[0].model} {number(value.mean, 2)}" if value else ""
+    others = [by_text] if by_text in board.metrics and by_text != measure else []
+    table = comparison(shown, measure, board, commands=commands, others=others)
+    table = replace(table, rows=tuple(_finished(row, line, notes) for row, line in zip(shown, table.rows, strict=True)))
+    asked = {have for have, _ in cases} == {ANSWERS}
+    named = next((row for row in shown if row.name.text in notes or (asked and row.after)))
+    value = named.value(measure)
+    first = f"{named.name.text} {number(value.mean, 2)}" if value else ""
     sentences = [THRESHOLD] if measure.startswith("b3") else []
     return Answer(kind, cases, Section(title, sentences, [table], data=board.data), first)
 
 
 def measure_of(board: Leaderboard) -> str:
-    """The measure of a dedupe; of data without one, that of the first use."""
-    return board.uses.get(DEDUPE) or next(iter(board.uses.values()))
-
-
-def _can_be_had(row: Row, have: str) -> bool:
-    """True if a row needs no more than a person has."""
-    stem, _, answers = row.model.partition("_")
-    if stem == DEFAULT:
-        return have == LABELS or not answers or (have == ANSWERS and answers == ASKED)
-    return have == LABELS or row.first.is_untrained
+    """B-cubed of the groups of a dedupe, which answers and labels change; without it, the measure of the first use."""
+    use, measure = next(iter(board.uses.items()))
+    return GROUPS if use == DEDUPE and GROUPS in board.metrics else measure
 
 
 def _shown(rows: Sequence[Row], measure: str) -> tuple[list[Row], dict[str, str]]:
-    """At most `MOST` rows, in the order of a table, and remarks by model."""
-    best = rows[0]
-    cheap = cheapest([row for row in rows if row.is_not_worse(best, measure)])
-    default = [row for row in rows if row.model == DEFAULT]
-    named = list(dict.fromkeys(row.model for row in (*default, best, cheap, *rows)))[:MOST]
-    notes = {best.model: "best on validation"}
+    """At most `MOST` rows, those of the default first, and remarks by name."""
+    best = next(row for row in rows if not row.after)
+    cheap = cheapest([row for row in rows if not row.after and row.is_not_worse(best, measure)])
+    ordered = [*(row for row in rows if row.model == DEFAULT), best, cheap, *rows]
+    named = {row.name.text: row for row in ordered}
+    notes = {best.name.text: "best on validation"}
     if cheap is not best:
-        notes[cheap.model] = f"cheapest not worse by {MARGIN:g}"
-    return [*default, *(row for row in rows if row.model in named and row.model != DEFAULT)], notes
+        notes[cheap.name.text] = f"cheapest not worse by {MARGIN:g}"
+    return [*named.values()][:MOST], notes
 
 
-def _noted(name: TableCell, notes: Mapping[str, str]) -> TableCell:
-    return replace(name, note=", ".join(filter(None, (name.note, notes.get(name.text, "")))))
-
-
-def _default_commands(rows: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
-    """The commands of the dedupe without a model."""
-    for row in rows:
-        stem, _, answers = row.model.partition("_")
-        if stem == DEFAULT:
-            yield row.first.cell, f"{COMMAND} --ask {answers}" if answers.isdecimal() else COMMAND
+def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
+    """A row with its remark and, of the default, its command."""
+    name, cells = line
+    name = replace(name, note=", ".join(filter(None, (name.note, notes.get(name.text, "")))))
+    return (name, (*cells[:-1], command_cell(COMMANDS[row.after]))) if row.model == DEFAULT else (name, cells)
 
 
 def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:

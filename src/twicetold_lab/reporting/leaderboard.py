@@ -8,7 +8,7 @@ one if the whole 95 % interval of the paired difference is above minus the margi
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twicetold.evaluation.intervals import Interval
@@ -22,7 +22,9 @@ from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import Cost
 
 DEFAULT = "default"
-"""Model of the dedupe of a file without a model of one's own; `default_20` is that after twenty answers."""
+"""Model of the dedupe of a file without a model of one's own."""
+AFTER = {"after_20": "20 answers", "after_50": "50 answers", "calibrated": "calibrated"}
+"""Ends of the names of its measures of groups (`b3_after_20`) -> what was known by then."""
 WITHOUT_DEDUPE = ("quora_wang",)
 """Datasets whose pairs were drawn so that most duplicates have no label, too many for a measure of a dedupe."""
 DEDUPE, SEARCH, DECIDE = "Dedupe", "Search", "Decide about a pair"
@@ -37,6 +39,8 @@ class Row:
     """By seed."""
     metrics: Metrics
     """With `ari`, that of the `best_rule`."""
+    after: str = ""
+    """Of `AFTER`, for the row of the default with answers or labels; its groups alone are measured."""
 
     @property
     def first(self) -> RunFolder:
@@ -56,11 +60,23 @@ class Row:
     @property
     def name(self) -> TableCell:
         """The model as the name of a row."""
-        return TableCell(self.model, f"{len(self.runs)} seeds" if len(self.runs) > 1 else "")
+        known = f"{self.model}, {AFTER[self.after]}" if self.after else self.model
+        return TableCell(known, f"{len(self.runs)} seeds" if len(self.runs) > 1 else "")
+
+    @property
+    def with_answers(self) -> "list[Row]":
+        """The rows of the default with answers and labels, as far as they were measured."""
+        test = self.metrics["test"] if self.model == DEFAULT else {}
+        return [replace(self, after=after) for after in AFTER if f"b3_{after}" in test]
+
+    def key(self, measure: str) -> str:
+        """The name of a measure in the files of the runs."""
+        return measure.replace("_average", f"_{self.after}") if self.after else measure
 
     def value(self, measure: str, split: str = "test") -> Estimate | None:
         """A measure; None where it is missing."""
-        return self.metrics.get(split, {}).get(measure)
+        known = not self.after or measure.endswith("_average")
+        return self.metrics.get(split, {}).get(self.key(measure)) if known else None
 
     def compared(self, other: "Row", measure: str) -> Comparison | None:
         """This model minus another one on the same units of test; None where units were not kept.
@@ -68,17 +84,18 @@ class Row:
         Raises:
             ValueError: if the two were evaluated on different units.
         """
-        kept = [[run for run in row.runs if measure in run.units] for row in (self, other)]
+        kept = [[run for run in row.runs if row.key(measure) in run.units] for row in (self, other)]
         if (
             [*map(len, kept)] != [len(self.runs), len(other.runs)]
             or not self.value(measure)
             or not other.value(measure)
         ):
             return None
-        units = [[run.units[measure] for run in runs] for runs in kept]
-        mine, its = ([run.metrics["test"][measure] for run in runs] for runs in kept)
+        mine, its = (row.key(measure) for row in (self, other))
+        one, another = ([run.metrics["test"][key] for run in runs] for key, runs in zip((mine, its), kept, strict=True))
+        units = [[run.units[key] for run in runs] for key, runs in zip((mine, its), kept, strict=True)]
         try:
-            return compare(*units, of_one=mine, of_other=its)
+            return compare(*units, of_one=one, of_other=another)
         except ValueError as error:
             names = f"{self.first.path.name} and {other.first.path.name}"
             raise ValueError(f"{names}, {measure}: {error}") from error
@@ -145,7 +162,8 @@ class Leaderboard:
     def ranked(self, measure: str) -> list[Row]:
         """The rows that have a measure, by validation: by the measure itself, or the nearest that validation has."""
         rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
-        nearest = (measure, f"average_precision_{self.duplicates}", self.primary)
+        pairs = f"average_precision_{self.duplicates}"
+        nearest = (measure, f"{TEXT_RANKING}{self.duplicates}", pairs, self.primary)
         by = next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
         return sorted(rows, key=lambda row: -or_worst(row.value(by, "val")))
 

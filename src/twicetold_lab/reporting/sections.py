@@ -119,7 +119,9 @@ def use_sections(board: Leaderboard, uses: Sequence[str], kind: str, peers: Sequ
         if use == DEDUPE:
             groups = (board.duplicates or "", "average", "")
             others = [name for name in others if describe(name).group in groups and name != "ari_average"]
-        rows, lower = board.ranked(measure), [LOWER_BOUND] if use == DEDUPE and kind == "labelled_pairs" else []
+        rows = board.ranked(measure)
+        rows += [one for row in rows for one in row.with_answers] if use == DEDUPE else []
+        lower = [LOWER_BOUND] if use == DEDUPE and kind == "labelled_pairs" else []
         table = comparison(rows, measure, board, others=[name for name in others if name != measure])
         notes = _peers_note(peers) if use == DEDUPE else []
         yield Section(f"{use}: all models", [HOW[use], *lower], [table], notes=notes, is_folded=bool(place))
