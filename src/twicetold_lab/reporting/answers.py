@@ -131,7 +131,7 @@ def _answer(kind: Kind, cases: tuple[tuple[str, str], ...], rows: list[Row], com
     table = comparison(shown, measure, board, commands=commands, others=others)
     table = replace(table, rows=tuple(_finished(row, line, notes) for row, line in zip(shown, table.rows, strict=True)))
     asked = {have for have, _ in cases} == {ANSWERS}
-    named = next((row for row in shown if row.name.text in notes or (asked and row.after)))
+    named = next(row for row in shown if row.name.text in notes or (asked and row.after))
     value = named.value(measure)
     first = f"{named.name.text} {number(value.mean, 2)}" if value else ""
     sentences = [THRESHOLD] if measure.startswith("b3") else []
