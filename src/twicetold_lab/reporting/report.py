@@ -12,7 +12,7 @@ from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.tables import Figure, Section, Table, TableCell, amount, estimate_cell, words
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
-from twicetold_lab.runs.records import Peer, Provenance, read_peers
+from twicetold_lab.runs.records import Provenance, read_peers
 
 SHARE = "share_of_duplicates"
 """On the card of labelled pairs."""
@@ -153,7 +153,7 @@ class _Context:
     runs: Path
     seconds: Mapping[str, float]
     cross_domain: Sequence[RunFolder]
-    peers: Mapping[str, Sequence[Peer]]
+    peers: Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def leaderboards(grid: Grid, runs: Path) -> list[Section]:
@@ -178,7 +178,7 @@ def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
 def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
     data, grid = board.data, context.grid
     uses = [*board.uses]
-    yield from sections.use_sections(board, uses, about.kind, context.peers.get(data, []))
+    yield from sections.use_sections(board, uses, about.kind, context.peers.get(data, {}))
     made = [
         sections.points_section(sections.named_rows(board, board.uses[uses[0]])),
         sections.cross_domain_section(data, context.cross_domain),

@@ -25,7 +25,7 @@ from twicetold_lab.reporting.tables import (
 )
 from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
 from twicetold_lab.runs.folder import Cell, RunFolder
-from twicetold_lab.runs.records import Peer, Provenance, read_object
+from twicetold_lab.runs.records import Provenance, read_object
 from twicetold_lab.scoring.cost import MANY
 
 AIM = 0.9
@@ -111,7 +111,9 @@ def comparison(
     return Table(tuple(heads), tuple(lines))
 
 
-def use_sections(board: Leaderboard, uses: Sequence[str], kind: str, peers: Sequence[Peer]) -> Iterator[Section]:
+def use_sections(
+    board: Leaderboard, uses: Sequence[str], kind: str, peers: Mapping[str, Sequence[float]]
+) -> Iterator[Section]:
     """All models for each use, the first use open; then the links of a dedupe."""
     for place, use in enumerate(uses):
         measure = board.uses[use]
@@ -129,12 +131,9 @@ def use_sections(board: Leaderboard, uses: Sequence[str], kind: str, peers: Sequ
         yield Section(f"{DEDUPE}: links at a precision of {AIM:g}", [LINKS], [links], is_folded=True)
 
 
-def _peers_note(peers: Sequence[Peer]) -> list[str]:
+def _peers_note(peers: Mapping[str, Sequence[float]]) -> list[str]:
     """A sentence on other libraries, each with the lowest and the highest value of its settings."""
-    values: dict[str, list[float]] = {}
-    for peer in peers:
-        values.setdefault(peer.name, []).extend(peer.metrics[name] for name in ("b3",) if name in peer.metrics)
-    ranges = [f"{name} {number(min(each))} to {number(max(each))}" for name, each in values.items() if each]
+    ranges = [f"{name} {number(min(each))} to {number(max(each))}" for name, each in peers.items()]
     return [f"B-cubed of other libraries' groups, by their settings: {', '.join(ranges)}."] if ranges else []
 
 

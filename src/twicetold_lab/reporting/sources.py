@@ -74,8 +74,6 @@ class System:
     """Where in the document, or in what it cites, the figure stands."""
     command: str = ""
     """The command of a system without a row in the grid."""
-    awaits: str = ""
-    """The missing part, of a system that is not here."""
     outside: str = ""
     """Why there is nothing to do about it here."""
 
@@ -204,8 +202,6 @@ def _figure(
 
 
 def _other(system: System) -> list[str]:
-    if system.awaits:
-        return [system.name, system.here, f"**{Status.MISSING}**", f"awaits {system.awaits}. {system.note}".strip()]
     remark = " ".join(filter(None, (system.outside, system.note)))
     return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]
 

@@ -13,7 +13,7 @@ from twicetold_lab.runs.records import read_peers
 
 from .conftest import write
 
-PEER = {"data": "news", "name": "shingles", "version": "1.2", "settings": {"threshold": 0.5}, "metrics": {"b3": 0.25}}
+PEER = {"data": "news", "name": "shingles", "metrics": {"b3": 0.25}}
 
 
 def board_of(project, cells, data="news"):
@@ -31,7 +31,7 @@ def rows_of(table):
 def test_each_use_has_all_models_that_have_its_measure_and_the_first_one_is_open(finished):
     project, cells = finished
     board = board_of(project, cells)
-    dedupe, decide, links = use_sections(board, [*board.uses], "documents", [])
+    dedupe, decide, links = use_sections(board, [*board.uses], "documents", {})
     assert [part.is_folded for part in (dedupe, decide, links)] == [False, True, True]
     assert [name.text for name, _ in dedupe.tables[0].rows] == ["tfidf", "dae"], "by validation"
     row = rows_of(dedupe.tables[0])["tfidf"]
@@ -57,7 +57,7 @@ def test_labelled_pairs_come_with_the_note_on_lower_bounds_and_peers_in_one_sent
 def test_a_precision_is_shown_as_promised_and_as_on_test_and_an_aim_that_was_not_reached_is_a_dash(finished):
     project, cells = finished
     board = board_of(project, cells)
-    links = rows_of([*use_sections(board, [*board.uses], "documents", [])][-1].tables[0])
+    links = rows_of([*use_sections(board, [*board.uses], "documents", {})][-1].tables[0])
     assert links["tfidf"] == {
         "Precision, validation → test": "0.900 → 0.850 (0.800 to 0.920)",
         "Precision by text": "0.750",
