@@ -13,8 +13,8 @@ from pathlib import Path
 from twicetold_lab.evaluation.comparisons import MARGIN, TEXT_RANKING
 from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
-from twicetold_lab.reporting.sections import comparison
 from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell
+from twicetold_lab.reporting.uses import comparison
 from twicetold_lab.runs.folder import Cell
 
 GROUPS = "b3_average"

@@ -135,9 +135,11 @@ class Leaderboard:
     @cached_property
     def duplicates(self) -> str | None:
         """The group whose texts are duplicates of each other, such as `story`: it is no class. None if unknown."""
-        stem = "average_precision_"
-        groups = [name.removeprefix(stem) for name in self.metrics if name.startswith(stem)]
-        return next((group for group in groups if f"knn_accuracy_{group}" not in self.metrics), None)
+        by_text, pairs = (
+            [name.removeprefix(stem) for name in self.metrics if name.startswith(stem)]
+            for stem in (TEXT_RANKING, "average_precision_")
+        )
+        return next((group for group in (*by_text, *pairs) if f"knn_accuracy_{group}" not in self.metrics), None)
 
     def measure_of(self, use: str) -> str | None:
         """The measure that a use rests on; None if the use was not measured."""

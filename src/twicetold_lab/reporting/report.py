@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from twicetold_lab.reporting import provenance, sections
+from twicetold_lab.reporting import provenance, sections, uses
 from twicetold_lab.reporting.answers import HOW_TO_READ, Answer, answers_of, kinds_of, measure_of, pretraining_section
 from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.errors import Judged, error_sections, judged
@@ -165,7 +165,7 @@ def leaderboards(grid: Grid, runs: Path) -> list[Section]:
     boards = [rank(data, _own(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
     ranked = [(board, measure_of(board)) for board in boards]
     return [
-        Section(board.data, tables=[sections.comparison(board.ranked(measure), measure, board)])
+        Section(board.data, tables=[uses.comparison(board.ranked(measure), measure, board)])
         for board, measure in ranked
     ]
 
@@ -177,13 +177,12 @@ def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
 
 def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
     data, grid = board.data, context.grid
-    uses = [*board.uses]
-    yield from sections.use_sections(board, uses, about.kind, context.peers.get(data, {}))
+    yield from uses.use_sections(board, about.kind, context.peers.get(data, {}))
     made = [
-        sections.points_section(sections.named_rows(board, board.uses[uses[0]])),
+        uses.points_section(uses.named_rows(board, next(iter(board.uses.values())))),
         sections.cross_domain_section(data, context.cross_domain),
     ]
-    yield from sections.terms_sections(terms, grid.terms, uses)
+    yield from uses.terms_sections(terms, grid.terms)
     yield from (section for section in made if section)
     yield from sections.study_sections(context.runs, data)
     yield sections.cost_section(terms, context.seconds, grid.commands)

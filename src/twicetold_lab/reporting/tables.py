@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from twicetold.evaluation.intervals import Interval
-from twicetold_lab.reporting.glossary import describe, magnitude
+from twicetold_lab.reporting.glossary import describe, magnitude, number
 
 NOTHING = "–"
 
@@ -162,6 +162,11 @@ def command_cell(command: str) -> TableCell:
 def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
     """A number as a cell; a dash if it is not known."""
     return MISSING if value is None else TableCell(show(value), value=value)
+
+
+def measured_cell(value: float | None, interval: Interval | None = None, note: str = "") -> TableCell:
+    """A value with three decimals and its interval; a dash if it is not known."""
+    return MISSING if value is None else TableCell(number(value), note, value, interval)
 
 
 def interval_text(interval: Interval | None, form: str = ".3f") -> str:

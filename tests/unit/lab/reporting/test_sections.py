@@ -5,9 +5,10 @@ import json
 import pytest
 
 from twicetold import layout
-from twicetold_lab.reporting import Cell, sections
+from twicetold_lab.reporting import Cell, uses
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.sections import cross_domain_section, study_sections, use_sections
+from twicetold_lab.reporting.sections import cross_domain_section, study_sections
+from twicetold_lab.reporting.uses import use_sections
 from twicetold_lab.runs.folder import read_cross_domain, read_runs
 from twicetold_lab.runs.records import read_peers
 
@@ -31,7 +32,7 @@ def rows_of(table):
 def test_each_use_has_all_models_that_have_its_measure_and_the_first_one_is_open(finished):
     project, cells = finished
     board = board_of(project, cells)
-    dedupe, decide, links = use_sections(board, [*board.uses], "documents", {})
+    dedupe, decide, links = use_sections(board, "documents", {})
     assert [part.is_folded for part in (dedupe, decide, links)] == [False, True, True]
     assert [name.text for name, _ in dedupe.tables[0].rows] == ["tfidf", "dae"], "by validation"
     row = rows_of(dedupe.tables[0])["tfidf"]
@@ -49,15 +50,15 @@ def test_labelled_pairs_come_with_the_note_on_lower_bounds_and_peers_in_one_sent
     write(project.root / "runs" / layout.PEERS, [PEER, {**PEER, "metrics": {"b3": 0.5}}])
     peers = read_peers(project.root / "runs")["news"]
     board = board_of(project, cells)
-    (section, *_) = use_sections(board, [*board.uses], "labelled_pairs", peers)
-    assert sections.LOWER_BOUND in section.sentences
+    (section, *_) = use_sections(board, "labelled_pairs", peers)
+    assert uses.LOWER_BOUND in section.sentences
     assert section.notes == ["B-cubed of other libraries' groups, by their settings: shingles 0.250 to 0.500."]
 
 
 def test_a_precision_is_shown_as_promised_and_as_on_test_and_an_aim_that_was_not_reached_is_a_dash(finished):
     project, cells = finished
     board = board_of(project, cells)
-    links = rows_of([*use_sections(board, [*board.uses], "documents", {})][-1].tables[0])
+    links = rows_of([*use_sections(board, "documents", {})][-1].tables[0])
     assert links["tfidf"] == {
         "Precision, validation → test": "0.900 → 0.850 (0.800 to 0.920)",
         "Precision by text": "0.750",
