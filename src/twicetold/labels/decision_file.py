@@ -3,7 +3,8 @@
 The score may be of any origin, such as the cosine of vectors that were made elsewhere, of pairs that `label` drew. Its
 thresholds are chosen as those of a matcher that labels have moved (`matched_links`): Platt's calibration puts the score
 on the scale of log odds, a curve corrects it, and a threshold for a precision has it in nine of ten draws of the curve,
-over all candidates of the file. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+over all candidates of the file. Pairs that were drawn by the score itself need no weights for that: how many were drawn
+of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """
@@ -52,13 +53,13 @@ def decision_file(
     if score is None:
         candidates, rows = _drawn_by_vectors(pairs)
         every, represented = np.asarray(candidates.columns[SCORE], np.float64), candidates.weight
-        score = every[rows]
+        score, weight = every[rows], np.ones(len(rows))
     else:
         score = finite(score, "scores")
-        every, represented = score, pairs.weight
+        every, represented, weight = score, pairs.weight, pairs.weight
     if score.shape != pairs.label.shape:
         raise ValueError(f"expected a score for each of {len(pairs.label)} pairs, got the shape {score.shape}")
-    calibration, curve = _calibrated(pairs, score, every, represented, seed)
+    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented), seed)
     rests_on = {"labels": len(score), "candidates": round(float(represented.sum()))}
     return {
         "thresholds": [
@@ -81,15 +82,14 @@ def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]
 
 
 def _calibrated(
-    pairs: CalibrationPairs, score: Floats, every: Floats, represented: Floats, seed: int
+    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats], seed: int
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
     """What `threshold_record` reads, and the points of the curve.
 
     Args:
-        pairs: labelled.
+        pairs: labelled, with weights for the curve.
         score: (P,) of each.
-        every: (C,) of the candidates.
-        represented: (C,) candidates that each stands for.
+        candidates: (C,) scores, and how many candidates each stands for.
         seed: of the draws.
     """
     scale = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
@@ -106,6 +106,7 @@ def _calibrated(
         return (log_odds - scale.intercept) / scale.slope
 
     curve = Curve.of(odds(score), pairs.label, pairs.weight, seed=seed)
+    every, represented = candidates
     links, promised, best = curve_links(curve, odds(every), represented, odds(score), pairs.label)
     links = tuple(each if each.threshold is None else replace(each, threshold=back(each.threshold)) for each in links)
     slope, intercept = curve.line
@@ -117,7 +118,7 @@ def _calibrated(
         known = asdict(LabelledLinks(draw.file, draw.texts, NEIGHBOURS, total, count, back(best), links, assured=True))
     at = np.linspace(score.min(), score.max(), POINTS)
     calibration = {
-        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": count, "same": pairs.share},
+        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": count},
         "about": MEANING if draw is None else draw.about,
         "decision": asdict(decision),
         "links": known,
