@@ -84,7 +84,7 @@ def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]
 def _calibrated(
     pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats], seed: int
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """What `threshold_record` reads, and the points of the curve.
+    """The part that `threshold_record` reads, and the points of the curve.
 
     Args:
         pairs: labelled, with weights for the curve.
