@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 import twicetold
 from twicetold.errors import readable_errors
+from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.files import write_text
 from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.components import components
@@ -38,7 +39,7 @@ from twicetold.printable import print
 from twicetold_lab.evaluation.comparisons import compare
 from twicetold_lab.evaluation.units import Units
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.measures import GroupScores, best_threshold, blended, group_scores
+from twicetold_lab.matching.measures import best_threshold, blended
 from twicetold_lab.matching.sources import LabelledFile, same_files
 from twicetold_lab.reporting.markdown import table
 
@@ -120,10 +121,10 @@ def measured(one: Labelled, matcher: Matcher, libraries: Mapping[str, Library]) 
     ours = twicetold.fit(one.file.texts).dedupe(one.file.texts)
     groups = {OURS: ours.group, HELD_OUT: one.compared.groups(matcher.probability(one.compared.columns))}
     groups |= {name: each for name, library in libraries.items() if (each := library(one.file)) is not None}
-    scores = {name: group_scores(one.file.truth, group) for name, group in groups.items()}
+    scores = {name: group_scores(group, one.file.truth) for name, group in groups.items()}
     scores[BEST] = best_threshold(one, blended(one))
     taught = matcher.answered(one.compared.columns, np.arange(len(one.same)), one.same)
-    scores[ALL] = group_scores(one.file.truth, one.compared.groups(taught.probability(one.compared.columns)))
+    scores[ALL] = group_scores(one.compared.groups(taught.probability(one.compared.columns)), one.file.truth)
     kept = {name: np.unique(group, return_index=True)[1] for name, group in groups.items()} | {OURS: ours.kept()}
     return Row(
         one.file,

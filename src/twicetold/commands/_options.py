@@ -33,7 +33,8 @@ Compare = Annotated[
     typer.Option(
         "--compare",
         metavar=f"{LETTERS}|VECTORS",
-        help=f"Without MODEL: {LETTERS} and words alone, or vectors: a .npy file, a column, a folder of model2vec.",
+        help=f"Without MODEL: {LETTERS} and words alone, or your vectors as well: a .npy file, a column, a folder of "
+        "model2vec.",
         show_default="letters and words, and vectors if the extra static is installed",
     ),
 ]
@@ -146,13 +147,16 @@ def option_parameters(kind: Any) -> list[inspect.Parameter]:
     ]
 
 
-def model_and_file(given: list[str], command: str, compare: str | None = None) -> tuple[str | None, str]:
+def model_and_file(
+    given: list[str], command: str, compare: str | None = None, *, decision: bool = False
+) -> tuple[str | None, str]:
     """The model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.
         command: their command.
         compare: the option --compare, which is for a file without a model.
+        decision: whether a .json file that calibrate wrote for vectors may stand for a model, with `compare`.
 
     Raises:
         typer.BadParameter: if there are more than two arguments, there is no file, or a model as well as `compare`.
@@ -167,6 +171,10 @@ def model_and_file(given: list[str], command: str, compare: str | None = None) -
                 f"twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
+    if decision and given[0].endswith(".json"):
+        if compare in (None, LETTERS):
+            raise typer.BadParameter(f"{given[0]} says what a cosine means: give the vectors with --compare")
+        return given[0], given[1]
     if compare is not None:
         raise typer.BadParameter("--compare is for a file without a model: leave one of them out")
     if Path(given[0]).is_file():

@@ -11,7 +11,7 @@ Without a trained model:
 
 fit(texts).dedupe(texts)                       # compares letters and words
 fit(texts).questions(texts)                    # asks about the least certain pairs; the answers are for dedupe
-fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere
+fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere as well
 """
 
 from collections.abc import Callable, Sequence
@@ -39,11 +39,11 @@ from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
-from twicetold.trained.given_vectors import Vectors, folder_in, given
+from twicetold.trained.given_vectors import GivenVectors, Vectors, folder_in, vectors_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.threshold_record import ThresholdRecord
+from twicetold.trained.threshold_record import ThresholdRecord, read_vector_decision
 
 if TYPE_CHECKING:
     from twicetold.dedupe.questions import Questions
@@ -69,6 +69,7 @@ def fit(
     *,
     lexical: bool = False,
     vectors: Vectors | None = None,
+    decision: str | Path | None = None,
     folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
@@ -82,8 +83,11 @@ def fit(
         texts: those to compare, none empty; the more they are like each other in kind, the better.
         lexical: letters and words alone, also where vectors are installed. To vectors, texts that differ in a number
             alone, such as of two products, are much alike.
-        vectors: compare these alone, by cosine: an (n, D) matrix or a column of n lists that was made elsewhere, a
-            `.npy` file with a matrix, or a folder of model2vec. A matrix is of these texts; the model knows no others.
+        vectors: compare these beside letters and words: an (n, D) matrix or a column of n lists that was made
+            elsewhere, a function from texts to either, a `.npy` file with a matrix, or a folder of model2vec. A matrix
+            is of these texts; the model knows no others. `similarity`, `search` and `index` go by the cosine alone.
+        decision: the file that `twicetold calibrate` wrote for such vectors: `dedupe` then groups by their cosine
+            alone, from the threshold on that labels chose.
         folder: where the model is saved, if it is: a new folder, or that of a model, which is replaced.
         name: of the texts, in the model folder.
 
@@ -100,6 +104,8 @@ def fit(
         require_free(folder, replaces=layout.RECIPE)
     known = DistinctTexts.of(texts)
     distinct = known.texts
+    if decision is not None and (vectors is None or folder_in(vectors) is not None):
+        raise ValueError("a decision file is for vectors of these texts: give them, or calibrate a model")
     if vectors is not None:
         if lexical:
             raise ValueError("give lexical or vectors, not both")
@@ -110,7 +116,9 @@ def fit(
             return Model(static.scorer, folder or NOWHERE, known=KnownVectors(texts, known.place, static.vectors))
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
-        return Model(given(texts, vectors), NOWHERE)
+        record = None if decision is None else read_vector_decision(Path(decision))
+        known_as = None if record is None else record.decisions
+        return Model(GivenVectors(texts, vectors_of(texts, vectors), known_as), NOWHERE, record=record)
     compared = LEXICAL if lexical else mixture()
     fitted, found = fit_to(distinct, compared)
     if folder is not None:
@@ -144,6 +152,7 @@ class Model(LoadedModel):
         trained: the model.
         folder: where it was loaded from.
         known: vectors of the texts that it was fitted to; they are held until texts are grouped for the first time.
+        record: of its thresholds; None: that of the folder.
 
     Examples:
         A model that `fit` made, which needs no training; one of `load` has the same methods.
@@ -160,9 +169,16 @@ class Model(LoadedModel):
         'Where can I buy a tent?'
     """
 
-    def __init__(self, trained: TrainedModel, folder: Path, *, known: KnownVectors | None = None) -> None:
+    def __init__(
+        self,
+        trained: TrainedModel,
+        folder: Path,
+        *,
+        known: KnownVectors | None = None,
+        record: ThresholdRecord | None = None,
+    ) -> None:
         super().__init__(trained, folder)
-        self._known, self._saved = known, (folder / layout.RECIPE).is_file()
+        self._known, self._record, self._saved = known, record, (folder / layout.RECIPE).is_file()
 
     @property
     def record(self) -> ThresholdRecord:
@@ -177,7 +193,7 @@ class Model(LoadedModel):
                 f"{self.folder}, which the model was loaded from, is not there any more, and thresholds for groups are "
                 "read when texts are grouped: put it back, or load the model from where it is now"
             )
-        return super().record
+        return super().record if self._record is None else self._record
 
     def _encoded(self, texts: Sequence[str], *, keep: bool = False) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
@@ -224,8 +240,7 @@ class Model(LoadedModel):
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
 
-        Arguments and errors: `dedupe`; and TypeError if texts are compared by vectors that were made elsewhere, or the
-        model is calibrated.
+        Arguments and errors: `dedupe`; and TypeError if the model goes by a score of its own, as a calibrated one.
         """
         texts, chosen = texts_of(texts), DedupeOptions(**options)
         encoded, progress = self._encoded(texts, keep=True), progress or (lambda step: None)
