@@ -85,12 +85,14 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}
-    report = evaluator.report(
-        corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units.get("test")
-    )
-    thresholds = read_thresholds(out / layout.MODEL)
-    searched = search_reports(read, corpus, evaluator, thresholds)
-    report = replace(report, **with_searched(report, searched))
+    if evaluator.without_labels:
+        report, inputs = evaluator.without_labels.report(corpus, evaluator)
+    else:
+        report = evaluator.report(
+            corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units.get("test")
+        )
+        searched = search_reports(read, corpus, evaluator, read_thresholds(out / layout.MODEL))
+        report = replace(report, **with_searched(report, searched))
     write(report, inputs, units, out)
     intervals = report.intervals.get("test", {})
     about = summary(

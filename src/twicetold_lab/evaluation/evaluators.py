@@ -83,6 +83,7 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
+        without_labels: `scoring.without_labels.WithoutLabels`, which is evaluated in place of the model; or None.
         corpus_search: settings of search in the whole corpus, see `twicetold_lab.scoring.corpus_search`.
         pairwise_knn: settings of the pairwise k-NN rule.
     """
@@ -95,6 +96,7 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
+    without_labels: Any = None
     corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
     pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
 
