@@ -38,7 +38,7 @@ from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
-from twicetold_lab.evaluation.pairwise_knn import units_of
+from twicetold_lab.evaluation.units import units_of
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
@@ -141,7 +141,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
     """Metrics, intervals and units of the report and of the search vectors; of what both have, those of the report."""
-    further = (searched.search, searched.knn, searched.deduped) if searched else ()
+    further = (searched.search, searched.deduped) if searched else ()
     parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
     kept = [each.units for each in (searched.search, searched.deduped) if each] if searched else []
     units = {name: one for units in (*kept, report.units) for name, one in units.items()}

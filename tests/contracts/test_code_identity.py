@@ -114,7 +114,7 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold_lab/evaluation/selection.py", both(*FAMILIES)),
         *(
             (f"src/twicetold_lab/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
-            for read_by_evaluate in ("evaluators", "pairwise_knn", "retrieval", "figures")
+            for read_by_evaluate in ("evaluators", "comparisons", "retrieval", "figures")
         ),
         ("pipelines/train.py", {f"train {family}" for family in FAMILIES}),
         ("pipelines/evaluate.py", {f"evaluate {family}" for family in FAMILIES}),

@@ -1,7 +1,6 @@
 """What README and pages under docs/explanation say of results stands in RESULTS.md; README's lines run."""
 
 import importlib.util
-import json
 import re
 import shlex
 from pathlib import Path
@@ -168,14 +167,3 @@ def test_the_tables_of_film_are_extracts_of_the_leaderboards():
     values = {row["model"].strip("`"): row for row in rows}
     for row in summary:
         assert [row["`film`"], row["TF-IDF"]] == [values[model][row["metric"]] for model in ("film", "tfidf")]
-
-
-def test_what_film_says_of_the_pairwise_rule_is_what_its_runs_have():
-    page = (ROOT / "docs/explanation/film.md").read_text()
-    rows = re.findall(r"^\| `(\w+)`, (pairwise|threshold) .*? \| .*? \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
-    said = {(model, way): figures for model, way, *figures in rows}
-    for model in ("film", "tfidf"):
-        test = json.loads((ROOT / f"runs/quora_wang-{model}-0/metrics.json").read_text())["test"]
-        assert said[model, "pairwise"] == [f"{test[f'pairwise_knn_{name}']:.3f}" for name in ("accuracy", "log_loss")]
-        if model == "film":
-            assert said[model, "threshold"] == [f"{test[name]:.3f}" for name in ("accuracy", "log_loss")]

@@ -10,7 +10,7 @@ Test is never read. Documents have no scores of pairs to compare, so there the b
 
 Paired tests are of the pairs that both models scored: DeLong et al. 1988 for AUROC, a bootstrap for correlations; they
 detect differences that two separate intervals do not. Pairs that share texts are one unit of sampling
-(`evaluation.pairwise_knn.units_of`).
+(`evaluation.units.units_of`).
 """
 
 from dataclasses import dataclass, replace

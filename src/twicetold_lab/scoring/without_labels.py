@@ -38,9 +38,8 @@ from twicetold.matching.matcher import Matcher
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.evaluators import Report, Standard
-from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.evaluation.text_ranking import TextRanking, rank_candidates
-from twicetold_lab.evaluation.units import PairedUnits, Units
+from twicetold_lab.evaluation.units import PairedUnits, Units, units_of
 from twicetold_lab.matching.learning import Labelled, labelled
 from twicetold_lab.matching.measures import groups_after
 from twicetold_lab.matching.sources import LabelledFile, kind_of

@@ -11,7 +11,7 @@ from twicetold.evaluation import intervals
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold_lab.evaluation import pair_intervals
 from twicetold_lab.evaluation.comparisons import mcnemar
-from twicetold_lab.evaluation.pairwise_knn import units_of
+from twicetold_lab.evaluation.units import units_of
 
 
 def scored(seed, pairs=120, ties=True):
