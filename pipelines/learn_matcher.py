@@ -7,7 +7,7 @@ Examples:
     python pipelines/learn_matcher.py ../data build/held_out.json --without products questions titles
 
 Each file of the mirror is read, each set of numbers is learnt, and each stands on one line. With `--without`, a set is
-of all kinds of files but one: `twicetold_lab/matching/held_out.json`, by which the default is evaluated on such data.
+of all kinds of files but one: `twicetold_lab/scoring/held_out.json`, by which the default is evaluated on such data.
 """
 
 import checkout  # noqa: F401 (for its effects)

@@ -106,7 +106,7 @@ class WithoutLabels:
 
 def _matcher(data: str) -> Matcher:
     """The generic matcher, learnt without files of the kind of a dataset."""
-    stored = json.loads((files("twicetold_lab.matching") / HELD_OUT).read_text(encoding="utf-8"))
+    stored = json.loads((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
     kind = kind_of(data)
     return Matcher.from_json(stored[kind]) if kind in stored else Matcher.generic(vectors=True)
 
