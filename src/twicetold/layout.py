@@ -50,9 +50,6 @@ OBSERVED = "observed.json"  # seconds and texts per second on this machine; no s
 LEADERBOARD = "leaderboard.csv"  # long form: data,model,seed,split,metric,value
 REPORT = "index.html"
 
-# MLflow's registry
-REGISTRY = "models:/"  # begins the address of a model
-
 
 def cell(data: str, model: str, seed: int) -> str:
     """Name of one cell of the grid: its config file, its run folder and its stage's suffix."""

@@ -25,7 +25,6 @@ ADDRESSES = {
     "could not connect: host=h user=u password=s3cr": "could not connect: host=h user=u password=***",
 }
 KEPT = [
-    "models:/twicetold-quora@champion",
     "sqlite:////home/me/mlruns/mlflow.db",
     "http://127.0.0.1:5000/#/experiments/1",
     "features.tokenizer=words optimizer.key=3",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
-from twicetold import layout
 from twicetold.dedupe.options import HELP
 from twicetold.printable import print
 
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import Rows
 
-Model = Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)]
+Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
     list[str],
     typer.Argument(
         metavar="[MODEL] FILE",
-        help="Run folder, model folder or models:/ address, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
+        help="Run folder or model folder, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
         show_default=False,
     ),
 ]
@@ -162,7 +161,7 @@ def model_and_file(given: list[str], command: str, compare: str | None = None) -
     if len(given) > 2:
         raise typer.BadParameter(f"expected [MODEL] FILE, got {len(given)} arguments: {' '.join(given)}")
     if len(given) == 1:
-        if given[0].startswith(layout.REGISTRY) or Path(given[0]).is_dir():
+        if Path(given[0]).is_dir():
             raise typer.BadParameter(
                 f"{given[0]} is a {'folder' if Path(given[0]).is_dir() else 'model'}, and the file is missing: "
                 f"twicetold {command} {given[0]} FILE"

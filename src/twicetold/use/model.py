@@ -5,7 +5,6 @@ model.similarity(["a text"], ["another"])      # scores, higher = more alike
 model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
 model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
-model.topics(["a text", "another"])            # groups by topic, each with a name
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
@@ -19,15 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
-from unicodedata import normalize
 
 import numpy as np
-import pyarrow as pa
 
 from twicetold import layout
 from twicetold.dedupe.blocking import of_rows
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
@@ -39,11 +36,7 @@ from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
-from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.topics.grouping import Method, Topics, group_topics
-from twicetold.topics.naming import TERMS as TOPIC_TERMS
-from twicetold.topics.spherical import require_few
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.given_vectors import Vectors, folder_in, given
@@ -62,9 +55,7 @@ def load(model: str | Path) -> "Model":
     """Load a trained model.
 
     Args:
-        model: a run folder (`runs/...`), a model folder copied from anywhere, or an address of MLflow's registry
-            (`models:/twicetold-quora@champion`, `models:/twicetold-quora/3`), which is downloaded once. The store is
-            `mlruns/mlflow.db` in the working directory, unless `MLFLOW_TRACKING_URI` names another.
+        model: a run folder (`runs/...`), or a model folder copied from anywhere.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -84,8 +75,8 @@ def fit(
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
-    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search` and
-    `topics` go by similarity. It gives no verdicts until it is calibrated on labelled pairs.
+    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search`
+    goes by similarity. It gives no verdicts until it is calibrated on labelled pairs.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.
@@ -164,8 +155,6 @@ class Model(LoadedModel):
         array([0, 0, 1])
         >>> model.dry_run(texts, threshold=0.5).at[0].groups
         1
-        >>> model.topics(texts, count=2).names
-        ['how, do, learn, to, swim', 'where, can, buy, tent']
         >>> reasons = model.why(texts[:1], texts[1:2])  # what adds most to the score of each pair, in words
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
@@ -243,50 +232,6 @@ class Model(LoadedModel):
         from twicetold.dedupe.questions import Questions  # with scikit-learn
 
         return Questions.of(self, texts, chosen, encoded=encoded, progress=progress)
-
-    def topics(
-        self,
-        texts: TextsLike,
-        *,
-        count: int | None = None,
-        method: Method = "kmeans",
-        terms: int = TOPIC_TERMS,
-        seed: int = 0,
-        progress: Callable[[str], None] | None = None,
-    ) -> Topics:
-        """Group texts by topic, and name each topic by the words that set it off from the others.
-
-        Texts of a topic are near to each other by the model's vectors, at whatever distance: they need not say the
-        same, and nothing is promised of them.
-
-        Args:
-            texts: n of them, none empty.
-            count: of topics; None: the root of half their number, 50 at most. Fewer are found where texts have fewer
-                different vectors.
-            method: `kmeans` (spherical k-means), for any number of texts, or `agglomerative` (Ward's), which compares
-                all pairs and takes 5,000 texts at most.
-            terms: at most so many name a topic.
-            seed: of `kmeans`: the same seed gives the same topics.
-            progress: is called with a description of each step.
-
-        Raises:
-            TypeError: if this family scores pairs only, or one text is given in place of several.
-            ValueError: if there is no text, one is empty, an option is out of range, or there are too many texts for
-                `agglomerative`.
-        """
-        for name, value in (("count", count), ("terms", terms), ("seed", seed)):
-            if value is not None:
-                require_number(name, value, whole=True)
-        texts = texts_of(texts)
-        require_texts(folded(pa.array(texts, pa.large_string())))
-        if method == "agglomerative":
-            require_few(len(texts))
-        tell = progress or (lambda step: None)
-        tell(f"encoding {counted(len(texts), 'text')}")
-        vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
-        tell("grouping")
-        texts = [normalize("NFC", text) for text in texts]  # for the names of topics
-        return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
 
     def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.

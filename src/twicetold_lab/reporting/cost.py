@@ -17,10 +17,10 @@ from twicetold_lab.scoring.cost import MANY, Cost
 
 TITLE = "Cost"
 HOW_TO_READ = (
-    "Size is that of the model folder: as trained, with 32 bits a number, and with 8 bits for each number of a matrix. "
-    "The command export writes the latter for static and pretrained_static; of other families it is what they would "
-    "take. Sizes are exact. Memory and times were observed: a second measurement gives other ones, and those of two "
-    "processors cannot be compared. Memory is the most that the process held, Python and its libraries included. "
+    "Size is that of the model folder: as trained, with 32 bits a number, and as it would be with 8 bits for each "
+    "number of a matrix. Sizes are exact. Memory and times were observed: a second measurement gives other ones, and "
+    "those of two processors cannot be compared. Memory is the most that the process held, Python and its libraries "
+    "included. "
     "Texts go from strings to vectors, and pairs from strings to a score, on one thread, in seconds of processor time."
 )
 OF_TRAINING = "Training is the whole stage, as in runs/last_run.json, or else the fit alone."

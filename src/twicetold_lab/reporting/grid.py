@@ -31,7 +31,6 @@ class Grid:
         ensembles: cells that join other ones, whose own number of epochs says nothing of them.
         controlled: trainings of families on the same terms, beside `cells`.
         cross_domain: cells that were evaluated on other data as well.
-        topics: cells on whose vectors texts were grouped by topic.
         seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
     """
 
@@ -40,5 +39,4 @@ class Grid:
     ensembles: Collection[Cell] = ()
     controlled: Sequence[ControlledCell] = ()
     cross_domain: Sequence[Cell] = ()
-    topics: Sequence[Cell] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)

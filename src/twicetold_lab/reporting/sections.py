@@ -22,7 +22,6 @@ from twicetold_lab.reporting.leaderboard import (
 )
 from twicetold_lab.reporting.studies import read_studies
 from twicetold_lab.reporting.tables import Section, Table, TableCell, words
-from twicetold_lab.reporting.topics import topics_section
 from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
 from twicetold_lab.runs.folder import RunFolder, read_cross_domain, read_runs
 from twicetold_lab.runs.records import Peer, Provenance, read_peers
@@ -186,8 +185,8 @@ def read_report(
         parts = [part for part in _parts(each, peers.get(name, []), terms, took, colours) if part is not None]
         sentences = [provenance.KINDS[each.about.kind], *changed.get(name, [])]
         sections.append(Section(name, sentences, parts=parts, anchor=anchor_of(name), data=name))
-    further = [cross_domain_section(cross_domain, grid.ensembles), topics_section(grid.topics, runs)]
-    sections += [section for section in further if section is not None]
+    across = cross_domain_section(cross_domain, grid.ensembles)
+    sections += [] if across is None else [across]
     sections += [study.section(f"study-{i}") for i, study in enumerate(read_studies(runs, by_data.keys()), start=1)]
     sections += [_how_to_read(sections), _glossary(datasets)]
     return Report(datasets, sections, models, everything)
