@@ -38,12 +38,11 @@ from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
-from twicetold_lab.evaluation.pairwise_knn import units_of
+from twicetold_lab.evaluation.units import units_of
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.reporting.model_card import model_card
-from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
@@ -86,19 +85,21 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}
-    report = evaluator.report(
-        corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units.get("test")
-    )
-    thresholds = read_thresholds(out / layout.MODEL)
-    searched = search_reports(read, corpus, evaluator, thresholds)
-    report = replace(report, **with_searched(report, searched))
+    if evaluator.without_labels:
+        report, inputs = evaluator.without_labels.report(corpus, evaluator)
+    else:
+        report = evaluator.report(
+            corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units.get("test")
+        )
+        searched = search_reports(read, corpus, evaluator, read_thresholds(out / layout.MODEL))
+        report = replace(report, **with_searched(report, searched))
     write(report, inputs, units, out)
     intervals = report.intervals.get("test", {})
     about = summary(
         out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
     )
     write_json(out / layout.SUMMARY, about)
-    card = model_card(RunFolder.with_model(out), cards=Path(cfg.paths.cards), use=os.path.relpath(out))
+    card = model_card(out, cards=Path(cfg.paths.cards), use=os.path.relpath(out))
     write_text(out / layout.MODEL_CARD, card)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     params = params_of(cfg, who)
@@ -141,7 +142,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
     """Metrics, intervals and units of the report and of the search vectors; of what both have, those of the report."""
-    further = (searched.search, searched.knn, searched.deduped) if searched else ()
+    further = (searched.search, searched.deduped) if searched else ()
     parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
     kept = [each.units for each in (searched.search, searched.deduped) if each] if searched else []
     units = {name: one for units in (*kept, report.units) for name, one in units.items()}

@@ -1,12 +1,13 @@
-"""Learn the generic matcher of the package on a mirror of the public data, and write its numbers as JSON.
+"""Learn the generic matcher on a mirror of the public data, and write its numbers as JSON.
 
-Usage: python pipelines/learn_matcher.py <mirror> <file>
+Usage: python pipelines/learn_matcher.py <mirror> <file> [--without <kind> ...]
 
 Examples:
     python pipelines/learn_matcher.py ../data src/twicetold/matching/generic.json
-    python pipelines/learn_matcher.py ../data build/generic.json
+    python pipelines/learn_matcher.py ../data build/held_out.json --without products questions titles
 
-Each file of the mirror is read, each set of numbers is learnt, and each stands on one line.
+Each file of the mirror is read, each set of numbers is learnt, and each stands on one line. With `--without`, a set is
+of all kinds of files but one: `twicetold_lab/scoring/held_out.json`, by which the default is evaluated on such data.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -15,7 +16,7 @@ import argparse
 import json
 from pathlib import Path
 
-from twicetold_lab.matching.learning import generic_numbers
+from twicetold_lab.matching.learning import generic_numbers, held_out_numbers
 
 
 def main() -> None:
@@ -23,8 +24,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("mirror", type=Path)
     parser.add_argument("file", type=Path)
+    parser.add_argument("--without", nargs="*", metavar="KIND")
     asked = parser.parse_args()
-    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in generic_numbers(asked.mirror).items()]
+    learnt = held_out_numbers(asked.mirror, asked.without) if asked.without else generic_numbers(asked.mirror)
+    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in learnt.items()]
     asked.file.write_text("{\n" + ",\n".join(sets) + "\n}\n", encoding="utf-8")
 
 

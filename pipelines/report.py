@@ -29,7 +29,6 @@ from twicetold_lab.grid.lock import changed_keys, locked_stages
 from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
-from twicetold_lab.runs.folder import RunFolder
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, PAGES, SOURCES = Path("RESULTS.md"), Path("docs/results"), Path("docs/explanation/sources.md")
@@ -61,7 +60,7 @@ def main() -> None:
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
-                    card = model_card(RunFolder.with_model(folder), cards=paths["cards"], use=f"{folder}")
+                    card = model_card(folder, cards=paths["cards"], use=f"{folder}")
                     write_text(folder / layout.MODEL_CARD, card)
             reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")

@@ -18,7 +18,7 @@ Shape letters: P pairs.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,15 +92,11 @@ def compare(
     if len(one) == len(other) == 1 and isinstance(one[0], Verdicts) and isinstance(other[0], Verdicts):
         return mcnemar(one[0].right, other[0].right)
     terms = np.mean([each.terms for each in one], axis=0) - np.mean([each.terms for each in other], axis=0)
-    found = by_error(float(np.mean(of_one) - np.mean(of_other)), float(np.sqrt(variance(terms))), terms)
-    return replace(found, order=_order(found.difference, terms, (of_one, of_other)))
-
-
-def by_error(difference: float, error: float, terms: ArrayLike) -> Comparison:
-    """The comparison by Student's t, with the effective degrees of freedom of what units add to a difference."""
+    difference, error = float(np.mean(of_one) - np.mean(of_other)), float(np.sqrt(variance(terms)))
     degrees = effective_degrees(terms)
-    half = quantile(degrees) * error if error else 0.0
-    return Comparison(difference, difference - half, difference + half, two_sided(difference, error, degrees))
+    half, p_value = quantile(degrees) * error if error else 0.0, two_sided(difference, error, degrees)
+    order = _order(difference, terms, (of_one, of_other))
+    return Comparison(difference, difference - half, difference + half, p_value, order)
 
 
 def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> Comparison:

@@ -11,7 +11,7 @@ Metrics of pairs have no interval where one unit of sampling, or a few, hold mos
 
 Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
 `published_threshold` as well, with its accuracy and F1. If train is asked for, its documents have the metrics over all
-pairs. Search vectors are evaluated in `corpus_search` and `pairwise_knn`.
+pairs. Search vectors are evaluated in `corpus_search`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,6 @@ from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold_lab.evaluation import dedupe_report, pair_intervals
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
-from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
 from twicetold_lab.evaluation.units import PairedUnits, Units, f1_terms, pearson_terms, verdict_units
@@ -83,8 +82,8 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
+        without_labels: `scoring.without_labels.WithoutLabels`, which is evaluated in place of the model; or None.
         corpus_search: settings of search in the whole corpus, see `twicetold_lab.scoring.corpus_search`.
-        pairwise_knn: settings of the pairwise k-NN rule.
     """
 
     bins: int = BINS
@@ -95,8 +94,8 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
+    without_labels: Any = None
     corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
-    pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
 
     def __post_init__(self) -> None:
         if tuple(self.splits) not in (SPLITS, WITH_TRAIN):
@@ -259,7 +258,7 @@ class Standard:
             decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
             train: the train split, of documents alone; None if it is not asked for.
-            units: (P,) unit of sampling of each test pair, see `pairwise_knn`; None: each is one of its own.
+            units: (P,) unit of sampling of each test pair, see `units.units_of`; None: each is one of its own.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.

@@ -1,4 +1,4 @@
-"""95 % confidence intervals of metrics of pairs, and of two models on the same pairs.
+"""95 % confidence intervals of metrics of pairs.
 
 - AUROC: the variance of DeLong, DeLong & Clarke-Pearson 1988, by the midranks of Sun & Xu 2014 ("Fast
   implementation of DeLong's algorithm", IEEE Signal Processing Letters 21), on the logit scale.
@@ -41,7 +41,6 @@ from twicetold.evaluation.intervals import (
 )
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, midranks
-from twicetold_lab.evaluation.comparisons import Comparison, two_sided
 
 
 def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
@@ -55,38 +54,9 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = No
     Raises:
         ValueError: if a score is not finite or only one class occurs.
     """
-    if units is None:
-        area, variance = _delong([scores], labels)
-        return logit_interval(float(area[0]), float(variance[0, 0]))
-    area_of, added = _added_to_auroc(scores, labels, units)
-    return logit_interval(area_of, _variance_of_auroc(added, labels, units), effective_degrees(added.sum(axis=0)))
-
-
-def paired_auroc_test(
-    scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike, units: Ints | None = None
-) -> Comparison:
-    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs, or Obuchowski's by units.
-
-    Args:
-        scores_a: of model a.
-        scores_b: of model b.
-        labels: 0 or 1.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-
-    Raises:
-        ValueError: if a score is not finite or only one class occurs.
-    """
-    if units is None:
-        area, variance = _delong([scores_a, scores_b], labels)
-        difference = float(area[0] - area[1])
-        error = math.sqrt(max(0.0, float(variance[0, 0] + variance[1, 1] - 2 * variance[0, 1])))
-        degrees = math.inf
-    else:
-        (area_a, added_a), (area_b, added_b) = (_added_to_auroc(each, labels, units) for each in (scores_a, scores_b))
-        difference, added = area_a - area_b, added_a - added_b
-        error, degrees = math.sqrt(_variance_of_auroc(added, labels, units)), effective_degrees(added.sum(axis=0))
-    half = quantile(degrees) * error
-    return Comparison(difference, difference - half, difference + half, two_sided(difference, error, degrees))
+    units = np.arange(np.size(labels)) if units is None else units
+    area, added = _added_to_auroc(scores, labels, units)
+    return logit_interval(area, _variance_of_auroc(added, labels, units), effective_degrees(added.sum(axis=0)))
 
 
 def accuracy_interval(right: int, total: int) -> Interval:
@@ -222,15 +192,6 @@ def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Inte
     return max(0.0, mean - half), min(1.0, mean + half)
 
 
-def _delong(scores: list[ArrayLike], labels: ArrayLike) -> tuple[Floats, Floats]:
-    """AUROC of each model and their covariance matrix, in O(P log P) each."""
-    truth = binary(labels)
-    of_positives, of_negatives = map(list, zip(*(_placements(column, truth) for column in scores), strict=True))
-    area = np.mean(of_positives, axis=1)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
-    return area, _covariance(of_positives) / positives + _covariance(of_negatives) / negatives
-
-
 def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Share of the negatives that each positive is above, and of the positives that each negative is below."""
     score = finite(scores, "scores")
@@ -266,12 +227,6 @@ def _correction(units: Ints) -> float:
     """U / (U - 1) of the units that occur; 1 for a single one."""
     number = len(np.unique(units))
     return number / max(number - 1, 1)
-
-
-def _covariance(rows: list[Floats]) -> Floats:
-    """Sample covariance; a single observation adds nothing."""
-    centred = np.stack(rows) - np.mean(rows, axis=1, keepdims=True)
-    return np.asarray(centred @ centred.T / max(centred.shape[1] - 1, 1))
 
 
 def _resampled_midranks(values: ArrayLike) -> Statistic:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from twicetold.evaluation.inputs import described, finite, is_number
 from twicetold.evaluation.intervals import few_units, pooled
 from twicetold.evaluation.ranking import Floats
+from twicetold.neighbours.components import components
 
 _KEYS = {"measure", "units", "digest"}
 
@@ -99,6 +100,22 @@ class Units:
 
 
 PairedUnits: TypeAlias = Verdicts | Units
+
+
+def units_of(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(P,) connected component of each pair, where texts are nodes and pairs are edges; numbered by its first pair.
+
+    It is the unit of sampling: pairs that share texts, directly or by way of others, are not independent.
+
+    Args:
+        left: (P,) text of each pair.
+        right: (P,) the other one.
+    """
+    texts, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+    one, other = place.reshape(2, -1)
+    component = components(len(texts), one, other)[one]
+    _, first, unit = np.unique(component, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[unit], np.int64)
 
 
 def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> PairedUnits:

@@ -127,10 +127,10 @@ def targets(value: Any) -> Iterator[str]:
 @cache
 def modules_of(name: str) -> tuple[str, ...]:
     """Files of the module of a dotted name and of its packages; none for third-party code and for `OBSERVERS`."""
+    if any(f"{name}.".startswith(f"{observer}.") for observer in OBSERVERS):
+        return ()  # nor what its packages import
     parts = name.split(".")
-    names = [".".join(parts[: n + 1]) for n in range(len(parts))]
-    ours = [name for name in names if not any(f"{name}.".startswith(f"{observer}.") for observer in OBSERVERS)]
-    stems = [f"{root}/{name.replace('.', '/')}" for name in ours for root in ROOTS]
+    stems = [f"{root}/{'/'.join(parts[: n + 1])}" for n in range(len(parts)) for root in ROOTS]
     files = [file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py")]
     return tuple(file for file in files if (HOME / file).is_file())
 

@@ -135,10 +135,24 @@ def _sampled(
     return rows, same, weights, number
 
 
-def held_out(files: Sequence[Labelled], *, spread: float = SPREAD) -> Mapping[str, Matcher]:
-    """For each kind the matcher of all others."""
-    kinds = sorted({one.file.kind for one in files})
+def held_out(
+    files: Sequence[Labelled], kinds: Sequence[str] | None = None, *, spread: float = SPREAD
+) -> Mapping[str, Matcher]:
+    """For each kind, of all or of some, the matcher of all others."""
+    kinds = sorted({one.file.kind for one in files}) if kinds is None else kinds
     return {kind: learn([one for one in files if one.file.kind != kind], spread=spread) for kind in kinds}
+
+
+def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
+    """For each of some kinds the numbers, with vectors, that files of the same thing of all other kinds give.
+
+    Args:
+        mirror: folder of the public data.
+        kinds: to be left out, one at a time.
+    """
+    with serial_products():
+        files = [labelled(file, vectors=True) for file in same_files(mirror)]
+        return {kind: matcher.to_json() for kind, matcher in held_out(files, kinds).items()}
 
 
 def generic_numbers(mirror: Path) -> dict[str, Any]:

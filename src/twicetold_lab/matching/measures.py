@@ -71,7 +71,15 @@ def best_threshold(one: Labelled, similarity: NDArray[np.float32]) -> GroupScore
 def answered(
     one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
 ) -> dict[int, GroupScores]:
-    """Scores after numbers of answers, which are the truth but for a share that is wrong.
+    """Scores of `groups_after`, by number of answers."""
+    found = groups_after(one, matcher, budgets, seed=seed, wrong=wrong)
+    return {budget: group_scores(one.file.truth, groups) for budget, groups in found.items()}
+
+
+def groups_after(
+    one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
+) -> dict[int, NDArray[np.int64]]:
+    """(n,) groups after numbers of answers, which are the truth but for a share that is wrong.
 
     Args:
         one: the file.
@@ -83,7 +91,7 @@ def answered(
     draw = np.random.default_rng(seed)
     asked: list[int] = []
     said: list[bool] = []
-    scores = {}
+    groups = {}
     for budget in budgets:
         while len(asked) < budget:
             fresh = questions(one.compared, matcher, asked, count=min(PER_ROUND, budget - len(asked)), seed=seed)
@@ -94,5 +102,5 @@ def answered(
             matcher = matcher.answered(one.compared.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.compared.columns)
         probability[asked] = said
-        scores[budget] = group_scores(one.compared.groups(probability), one.file.truth)
-    return scores
+        groups[budget] = one.compared.groups(probability)
+    return groups

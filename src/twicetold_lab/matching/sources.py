@@ -52,6 +52,11 @@ TABLES = {  # file: kind, column of the texts, further columns
 WHOLE = ("abt_buy", "walmart_amazon", "itunes_amazon", "fodors_zagats", "dblp_acm", "child_sites")  # have `all`
 
 
+def kind_of(data: str) -> str:
+    """Kind of the files that a dataset is one of; empty where no file of the same thing is of its kind."""
+    return "questions" if data.startswith("quora") else TABLES.get(data, ("",))[0]
+
+
 def same_files(mirror: Path) -> list[LabelledFile]:
     """Files whose groups are the same thing."""
     read = [_table(mirror, name, column, kind, also) for name, (kind, column, also) in TABLES.items()]

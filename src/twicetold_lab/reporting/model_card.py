@@ -33,14 +33,15 @@ from twicetold_lab.runs.records import has_card, read_card
 TAGS = ("sentence-similarity", "duplicate-detection")
 
 
-def model_card(run: RunFolder, *, cards: Path | None = None, use: str | None = None) -> str:
+def model_card(folder: Path, *, cards: Path | None = None, use: str | None = None) -> str:
     """The model card as Markdown.
 
     Args:
-        run: the run folder, or the model folder without its run.
+        folder: of the run, or of the model without its run.
         cards: folder of the cards of datasets; that of the model's data is used if the model comes with its metrics.
         use: what `twicetold.load` takes, for the examples; None for the model's name.
     """
+    run = RunFolder.with_model(folder)
     parts = [_head(run), f"# {escaped(run.name)}\n", _introduction(run)]
     parts += ["## Use\n", _use(use or run.name, answers=run.decisions.of().no_verdict is None)]
     if read := reading(_features(run)):

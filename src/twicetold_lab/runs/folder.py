@@ -63,7 +63,7 @@ class SampledPairs(ScoredPairs):
     """Scores of pairs.
 
     Args:
-        units: (P,) unit of sampling of each pair, see `evaluation.pairwise_knn.units_of`; None where it is not known.
+        units: (P,) unit of sampling of each pair, see `evaluation.units.units_of`; None where it is not known.
     """
 
     units: NDArray[np.int64] | None = None

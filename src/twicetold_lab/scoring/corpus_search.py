@@ -1,4 +1,4 @@
-"""Evaluation of a family's search vectors: search in the corpus, the pairwise k-NN rule, and a dedupe.
+"""Evaluation of a family's search vectors: search in the corpus, and a dedupe.
 
 Queries and relevant texts:
 
@@ -24,17 +24,15 @@ from twicetold.trained.reading import ReadTexts
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.dedupe_report import DedupeReport
 from twicetold_lab.evaluation.evaluators import Standard
-from twicetold_lab.evaluation.pairwise_knn import KnnReport, PooledPairs
 from twicetold_lab.evaluation.retrieval import Asked, SearchReport
 from twicetold_lab.scoring.duplicates import dedupe_inputs
 
 
 @dataclass(frozen=True)
 class Searched:
-    """Results of search in the corpus, of the pairwise k-NN rule (of pairs alone), and of a dedupe, if there is one."""
+    """Results of search in the corpus, and of a dedupe, if there is one."""
 
     search: SearchReport
-    knn: KnnReport | None
     deduped: DedupeReport | None
 
 
@@ -56,17 +54,7 @@ def search_reports(
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     results = evaluator.corpus_search.report(queries, documents, **asked)
     deduped = _deduped(read, corpus, evaluator, thresholds) if thresholds else None
-    if corpus.kind == "documents":
-        return Searched(results, None, deduped)
-    pooled = {}
-    for split in ("val", "test"):
-        members, pairs = corpus.members[split], corpus.pairs[split]
-        pool = np.searchsorted(texts, members)
-        left, right = (np.searchsorted(members, side) for side in (pairs.left, pairs.right))
-        asking = queries[pool]
-        answering = asking if documents is queries else documents[pool]
-        pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
-    return Searched(results, evaluator.pairwise_knn.report(**pooled), deduped)
+    return Searched(results, deduped)
 
 
 def _deduped(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: DedupeThresholds) -> DedupeReport | None:

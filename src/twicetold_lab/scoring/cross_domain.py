@@ -33,8 +33,8 @@ from twicetold_lab.evaluation import pair_intervals
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.dedupe_report import rank_pairs
 from twicetold_lab.evaluation.evaluators import Standard
-from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.evaluation.text_ranking import rank_texts
+from twicetold_lab.evaluation.units import units_of
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
 MOST_SHARED = 0.01

@@ -32,7 +32,6 @@ from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.reporting.model_card import model_card
-from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.deciding import choose_decisions
 from twicetold_lab.scoring.duplicates import evaluation_inputs
 
@@ -138,7 +137,7 @@ def test_a_model_without_a_usable_threshold_gives_scores_and_says_why_there_is_n
     row = next(csv.DictReader((tmp_path / "out.csv").open()))
     assert float(row["score"]) == pytest.approx(float(model.similarity(["a bank"], ["a film"])[0]))
     assert (row["probability"], row["duplicate"]) == ("", "")
-    assert "It gives no verdict: on validation" in model_card(RunFolder.with_model(untrained))
+    assert "It gives no verdict: on validation" in model_card(untrained)
 
 
 def test_a_label_by_name_is_answered_about_and_one_that_is_not_there_is_named(corpus, tfidf):
@@ -150,7 +149,7 @@ def test_a_label_by_name_is_answered_about_and_one_that_is_not_there_is_named(co
         model.predict(*PAIR, about="publisher")
     said = run("score", tfidf, *PAIR[0], *PAIR[1], "--about", "story")
     assert said.stdout.endswith("the same (about story)\n")
-    assert "Verdicts are about `story`" in model_card(RunFolder.with_model(tfidf))
+    assert "Verdicts are about `story`" in model_card(tfidf)
 
 
 def test_labels_are_drawn_around_the_threshold_about_the_story(corpus, tfidf, tmp_path):
@@ -197,7 +196,7 @@ def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfi
         now = read_decisions(folder).changed(label, before.of(label).stored)
         write_json(folder / layout.DECISION, now.to_json())
         write_json(folder / layout.CALIBRATION, record | {"about": label})
-        story, category = model_card(RunFolder.with_model(folder)).split("About `category`")
+        story, category = model_card(folder).split("About `category`")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in story) == (label == "story")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in category) == (label == "category")
     assert "chosen on validation, or on labelled pairs of an earlier calibration" in story
@@ -205,7 +204,7 @@ def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfi
 
 def test_the_card_of_a_model_without_labels_names_no_split_and_no_metric(tmp_path):
     twicetold.fit(["bank rate cut", "a bank cuts rates", "film star"], lexical=True, folder=tmp_path, name="news.csv")
-    card = model_card(RunFolder.with_model(tmp_path))
+    card = model_card(tmp_path)
     assert "Fitted, without labels, to the texts of `news.csv`" in card
     assert "Nothing was measured: it was fitted to texts alone." in card
     assert "model.similarity(" in card

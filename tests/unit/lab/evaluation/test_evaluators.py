@@ -11,7 +11,6 @@ from sklearn.metrics import f1_score
 
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold_lab.evaluation.evaluators import Standard
-from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import CorpusSearch
 from twicetold_lab.scoring.deciding import decisions_of
 
@@ -228,9 +227,8 @@ def test_the_evaluator_of_conf_is_the_default_one():
     assert leaf.pop("_convert_") == "all"
     leaf |= {name: tuple(leaf[name]) for name in ("classes", "splits")}
     leaf["corpus_search"] |= {name: tuple(leaf["corpus_search"][name]) for name in ("at", "ndcg_at")}
-    for name, part in (("corpus_search", CorpusSearch), ("pairwise_knn", PairwiseKnn)):
-        assert leaf[name].pop("_target_") == f"{part.__module__}.{part.__name__}"
-        leaf[name] = part(**leaf[name])
+    assert leaf["corpus_search"].pop("_target_") == f"{CorpusSearch.__module__}.{CorpusSearch.__name__}"
+    leaf["corpus_search"] = CorpusSearch(**leaf["corpus_search"])
     assert Standard(**leaf) == Standard()
 
 

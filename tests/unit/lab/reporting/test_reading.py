@@ -9,7 +9,6 @@ import twicetold
 from twicetold.features.hashing_card import by_view, card, in_words
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.reporting.reading import reading
-from twicetold_lab.runs.folder import RunFolder
 
 ROOT = Path(__file__).parents[4]
 LETTERS = {"_target_": "twicetold.features.letter_tfidf.LetterTfIdf"}
@@ -40,11 +39,9 @@ def test_the_features_of_each_name_in_conf_are_described(file):
 
 def test_the_card_of_a_fitted_model_says_that_texts_are_read_in_their_normal_form(tmp_path):
     twicetold.fit(["bank rate", "film star"], lexical=True, folder=tmp_path / "model")
-    card = model_card(RunFolder.with_model(tmp_path / "model"))
+    card = model_card(tmp_path / "model")
     assert "## How it reads texts\n\n- In their normal form: capitals, Unicode forms and invisible" in card
-    assert "- In lower case: capitals make no difference" in model_card(
-        RunFolder.with_model(ROOT / "tests/models/letters")
-    )
+    assert "- In lower case: capitals make no difference" in model_card(ROOT / "tests/models/letters")
 
 
 QUESTIONS = card(3, words=40_000, letter_grams=9_000)

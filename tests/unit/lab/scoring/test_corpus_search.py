@@ -140,12 +140,8 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.search.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.search.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
-    measured = found.knn.metrics["test"]
-    assert measured["pairwise_knn_k"] == 1
-    assert measured["pairwise_knn_accuracy"] == pytest.approx(2 / 3)  # text 3 is nearer to 4 than to 0
     read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
     documents = search_reports(read, corpus_of_documents(), evaluator, None)
-    assert documents.knn is None
     assert set(documents.search.metrics) == {"test"}
 
 
