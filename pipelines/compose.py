@@ -26,6 +26,7 @@ import yaml
 from hydra import initialize
 
 from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_lab.grid.lock import READS, settings_of
 from twicetold_lab.grid.rendering import (
     cell,
     composed,
@@ -116,14 +117,22 @@ def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, tuple[Config
     check_cell(job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid))
     scoring = {key: config[key] for key in SCORING}
     evaluated = scoring | {"evaluator": config["evaluator"]}
-    config["code"] = identities({"train": learnt_from(config), "evaluate": evaluated, "measure": scoring})
-    write(out / job.kind / f"{job.key}.yaml", config)
+    finish(job, config, {"train": learnt_from(config), "evaluate": evaluated, "measure": scoring}, out)
     return job.key, (scoring, files_of(job.key, row, config))
 
 
-def identities(built: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes of the code of stages, which build these parts of a config."""
-    return {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
+def finish(job: Job, config: Config, built: Mapping[str, Any], out: Path) -> None:
+    """Write a config, with the code and the digests of the settings of the stages that read it.
+
+    Args:
+        job: what it is.
+        config: composed.
+        built: stage -> parts that its script builds.
+        out: folder of all files.
+    """
+    config["code"] = {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
+    config["settings"] = {stage: settings_of(stage, config) for stage in built if stage in READS}
+    write(out / job.kind / f"{job.key}.yaml", config)
 
 
 def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> None:
@@ -160,8 +169,7 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
         names = [f"{name}={row[name]}" for name in ("data", "seed", "members", "stacking") if name in row]
         config = composed("ensemble", *names, f"name={name_of(job.key, row)}", *tracked(grid))
         built = {"ensemble": models, "evaluate": [*models, config["evaluator"]], "measure": models}
-    config["code"] = identities(built)
-    write(out / job.kind / f"{job.key}.yaml", config)
+    finish(job, config, built, out)
 
 
 if __name__ == "__main__":
