@@ -1,8 +1,8 @@
 """Settings that a stage depends on, as a line of digests, and staleness of dvc.lock: stages that it records otherwise.
 
-dvc.lock would list every value that a stage reads. The line has a digest for each key: `seed:5feceb66`.
-So the lock stays short, and yet says which part has changed. Staleness is read from files in Git alone, without the data
-and without DVC, which would also compare files.
+dvc.lock would list every value that a stage reads. The line has a digest for each key: `seed:5feceb66`. So the lock is
+short, and yet says which part has changed. Staleness is read from files in Git alone, without the data and without DVC,
+which would also compare files.
 """
 
 import hashlib
