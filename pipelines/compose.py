@@ -12,6 +12,7 @@ Imports neither torch nor the library, but for how scripts end and for digests; 
 import checkout  # noqa: F401 (for its effects)
 
 import gc
+import json
 import multiprocessing
 import os
 import signal
@@ -132,7 +133,7 @@ def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config, Conf
 
 
 def finish(job: Job, config: Config, built: Mapping[str, Any], out: Path) -> None:
-    """Write a config, with the code and the digests of the settings of the stages that read it.
+    """Write a config, with the code of the stages that read it, and digests of their settings beside it.
 
     Args:
         job: what it is.
@@ -141,8 +142,10 @@ def finish(job: Job, config: Config, built: Mapping[str, Any], out: Path) -> Non
         out: folder of all files.
     """
     config["code"] = {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
-    config["settings"] = {stage: settings_of(stage, config) for stage in built if stage in READS}
     write(out / job.kind / f"{job.key}.yaml", config)
+    settings = {stage: settings_of(stage, config) for stage in built if stage in READS}
+    compared = json.dumps({"code": config["code"], "settings": settings})
+    (out / job.kind / f"{job.key}.json").write_text(compared, encoding="utf-8")  # DVC takes seconds for as much YAML
 
 
 def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> dict[str, str]:

@@ -86,7 +86,7 @@ def cell(**changed):
 @pytest.fixture
 def rendered(tmp_path):
     (tmp_path / "train").mkdir()
-    (tmp_path / "train" / "a-b-0.yaml").write_text(yaml.safe_dump(cell()))
+    (tmp_path / "train" / "a-b-0.json").write_text(json.dumps({key: cell()[key] for key in ("code", "settings")}))
     return tmp_path
 
 
@@ -94,7 +94,7 @@ def locked(**changed):
     config = cell(**changed)
     keys = {"train": ["settings", "code"], "evaluate": ["settings", "code"], "measure": ["code"]}
     tracked = {stage: {f"{part}.{stage}": config[part][stage] for part in parts} for stage, parts in keys.items()}
-    return {f"{stage}@a-b-0": {"params": {"build/conf/train/a-b-0.yaml": values}} for stage, values in tracked.items()}
+    return {f"{stage}@a-b-0": {"params": {"build/conf/train/a-b-0.json": values}} for stage, values in tracked.items()}
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_a_stage_is_stale_by_the_keys_that_it_tracks(rendered, changed, stale):
 
 def test_a_stage_that_never_ran_and_a_key_that_was_not_tracked_are_stale(rendered):
     known = locked()
-    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["settings.evaluate"]
+    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.json"]["settings.evaluate"]
     del known["train@a-b-0"]
     assert compared(STAGES, known, rendered).keys() == {"train@a-b-0", "evaluate@a-b-0"}

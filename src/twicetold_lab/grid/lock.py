@@ -79,8 +79,8 @@ def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Pat
     """
     return {
         f"{stage}@{key}": changed
-        for file in sorted(rendered.glob("*/*.yaml"))
-        for config in [_read(file)]
+        for file in sorted(rendered.glob("*/*.json"))
+        for config in [json.loads(file.read_text(encoding="utf-8"))]
         for stage, key, names in _reading(stages, file, config)
         if (changed := _differing({n: _at(config, n) for n in names}, _recorded(locked.get(f"{stage}@{key}", {}))))
     }
@@ -115,10 +115,10 @@ def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -
     """The stages that read a rendered file, and the keys that they track of it."""
     for stage, about in stages.items():
         (tracked,) = [entry for entry in about.get("do", {}).get("params", []) if isinstance(entry, dict)] or [{}]
-        files = [f"{RENDERED}{file.parent.name}/{row}.yaml" for row in ROWS]
+        files = [f"{RENDERED}{file.parent.name}/{row}.json" for row in ROWS]
         names: list[str] = next((tracked[name] for name in files if name in tracked), [])
         of_ensembles = "ensemble" in stage
-        if names and (file.parent.name != "train" or of_ensembles == ("members" in config)):
+        if names and (file.parent.name != "train" or of_ensembles == ("ensemble" in config["settings"])):
             yield stage, file.stem, names
 
 
