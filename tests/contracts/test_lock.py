@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from report import EARLIER
-from twicetold_lab.grid.lock import compared, locked_stages, settings_of
+from twicetold_lab.grid.lock import changes, compared, locked_stages, settings_of
 from twicetold_lab.grid.lock import rendered as rendered_now
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +121,13 @@ def test_a_stage_that_never_ran_and_a_key_that_was_not_tracked_are_stale(rendere
     del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.json"]["settings.evaluate"]
     del known["train@a-b-0"]
     assert compared(STAGES, known, rendered).keys() == {"train@a-b-0", "evaluate@a-b-0"}
+
+
+def test_settings_that_differ_from_the_last_run_are_named_with_both_values(tmp_path):
+    for folder, lr in (("now/train", 0.2), ("then", 0.1)):
+        (tmp_path / folder).mkdir(parents=True)
+        name = "a-b-0.yaml" if lr == 0.2 else "train@a-b-0.yaml"
+        settings = CELL | {"optimizer": {"lr": lr}, "runtime": {"workers": lr}}
+        (tmp_path / folder / name).write_text(yaml.safe_dump(settings))
+    lines = changes(["train@a-b-0", "train@a-b-1"], tmp_path / "now", tmp_path / "then")
+    assert lines == ["train@a-b-0: optimizer.lr 0.1 -> 0.2"]

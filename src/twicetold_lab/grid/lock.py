@@ -9,7 +9,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,9 @@ READS = {
     "topics": ("split", "days", "seed"),
 }
 """Keys of its rendered config that a stage reads; what is not here, such as devices and tracking, changes no output."""
+FOLDERS = {"download": "prepare", "prepare": "prepare", "mine": "prepare", "download_pretrained": "pretrained"}
+FOLDERS |= {"mine_with_model": "self_training", "evaluate_elsewhere": "elsewhere", "topics": "topics"}
+"""Stage -> folder of its rendered settings; train: of all others."""
 SETTINGS = "settings."  # before the name of a stage, in params of dvc.yaml
 ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C takes a tenth of the time
@@ -94,6 +97,40 @@ def settings_of(stage: str, config: Mapping[str, Any]) -> str:
         'split:4d967a30 days:4e074085 seed:5feceb66'
     """
     return " ".join(f"{key}:{_digest(_at(config, key))}" for key in READS[stage])
+
+
+def settings_file(stage: str, rendered: Path) -> Path:
+    """The rendered settings of a stage."""
+    kind, _, key = stage.partition("@")
+    return rendered / FOLDERS.get(kind, "train") / f"{key}.yaml"
+
+
+def changes(stale: Iterable[str], rendered: Path, ran_with: Path) -> list[str]:
+    """The settings that differ from those of the last run of stages: `train@x: optimizer.lr 0.1 -> 0.2`.
+
+    Args:
+        stale: the stages.
+        rendered: folder that compose wrote.
+        ran_with: folder with the settings of each stage's last run, `<stage>.yaml`, as far as they are known.
+    """
+    lines = []
+    for stage in sorted(stale):
+        files = [ran_with / f"{stage}.yaml", settings_file(stage, rendered)]
+        if all(file.is_file() for file in files):
+            reads = READS.get(stage.partition("@")[0].removesuffix("_ensemble"), ())
+            one, other = ({k: v for name in reads for k, v in _flat(_at(_read(f), name), name)} for f in files)
+            differing = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+            lines += [f"{stage}: {key} {one.get(key)!r} -> {other.get(key)!r}" for key in differing]
+    return lines
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values of settings."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}")
+    else:
+        yield key, value
 
 
 def _digest(value: Any) -> str:
