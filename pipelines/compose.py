@@ -57,8 +57,8 @@ from twicetold_lab.grid.rows import (
 )
 
 STORE = Path("build/composed.json")
-KINDS = ("prepare", "pretrained", "train", "self_training", "elsewhere", "topics")
-OF_MODELS = ("train", "elsewhere", "topics")
+KINDS = ("prepare", "pretrained", "train", "self_training", "elsewhere")
+OF_MODELS = ("train", "elsewhere")
 """Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
 
 
@@ -176,9 +176,6 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
     elif job.kind == "elsewhere":
         config = composed("evaluate_elsewhere", run, f"others={row['others']}", *tracked(grid))
         built = {"evaluate_elsewhere": [*models, config["evaluator"]]}
-    elif job.kind == "topics":
-        config = composed("topics", run)
-        built = {"topics": models}
     else:  # an ensemble
         names = [f"{name}={row[name]}" for name in ("data", "seed", "members", "stacking") if name in row]
         config = composed("ensemble", *names, f"name={name_of(job.key, row)}", *tracked(grid))

@@ -39,10 +39,11 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold_lab.evaluation.pairwise_knn import units_of
-from twicetold_lab.export.champion import card
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
 from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
@@ -97,7 +98,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
     )
     write_json(out / layout.SUMMARY, about)
-    write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
+    card = model_card(RunFolder.with_model(out), cards=Path(cfg.paths.cards), use=os.path.relpath(out))
+    write_text(out / layout.MODEL_CARD, card)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     params = params_of(cfg, who)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params) as run:

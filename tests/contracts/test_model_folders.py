@@ -36,8 +36,6 @@ def named(group, block=None):
 def public_names():
     """Every name of every module of the package, as a `_target_`: functions, imported names and modules among them."""
     for found in pkgutil.walk_packages(twicetold.__path__, "twicetold."):
-        if found.name == "twicetold_lab.tracking.served_model":  # a script of MLflow's
-            continue
         module = importlib.import_module(found.name)
         yield from (f"{found.name}.{name}" for name in dir(module))
 

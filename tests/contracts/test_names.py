@@ -14,7 +14,6 @@ from twicetold_lab.data.download import RemoteFile
 from twicetold_lab.grid.lock import READS
 from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.scoring import cost
-from twicetold_lab.topics import RELATED, TOPICS
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
@@ -129,9 +128,6 @@ def test_metrics_and_summaries_are_kept_in_git():
         "metrics"
     ]
     assert f"!/runs/*/{layout.ELSEWHERE}" in ignored
-    written = [{f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} for file in (TOPICS, RELATED)]
-    assert part_of("topics")["metrics"] == written
-    assert {f"!/runs/*/{file}" for file in (TOPICS, RELATED)} <= set(ignored)
 
 
 def test_costs_are_kept_in_git_and_are_no_metrics_so_that_no_machine_takes_those_of_another_from_the_run_cache():

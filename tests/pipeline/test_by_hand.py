@@ -11,7 +11,6 @@ from twicetold_lab.runs.folder import RunFolder
 ROWS = 60
 SOURCE = ("data=documents", "data.source.path=news.csv", "data.source.text=headline", "data.source.category=topic")
 OTHER_SPLIT = "data.source.seed=7"
-BY_TOPIC = ("topics", "related")  # files that topics.py writes
 
 
 @pytest.fixture(scope="module")
@@ -115,21 +114,3 @@ def test_what_a_model_costs_is_measured_by_hand_and_a_run_without_a_model_is_nam
     assert RunFolder.at(lab.root / "runs/toy_news-tfidf-0").cost.processor == processor()
     assert nowhere[0] != 0
     assert "runs/toy_news-tfidf-7/model: expected recipe.json there; there is no such folder" in nowhere[1]
-
-
-def test_topics_and_related_documents_are_measured_on_a_trained_model_and_pairs_are_refused(lab):
-    found, pairs, nowhere = lab.scripts(
-        ("topics", "run=runs/toy_news-tfidf-0"),
-        ("topics", "run=runs/toy_questions-tfidf-0"),
-        ("topics", "run=runs/toy_news-tfidf-0", "split=tset"),
-    )
-    assert found[0] == 0, found[1]
-    assert "topics by kmeans and category: nmi 0." in found[1]
-    topics, related = (json.loads((lab.root / f"runs/toy_news-tfidf-0/{name}.json").read_text()) for name in BY_TOPIC)
-    assert set(topics) == set(related) == {"category", "story"}
-    assert {"nmi", "v_measure", "ari", "by_chance"} <= set(topics["story"]["kmeans"]["metrics"])
-    assert {"ndcg_at_1", "ndcg_at_3", "ndcg_at_10", "mrr"} <= set(related["story"]["query"]["metrics"])
-    assert pairs[0] != 0
-    assert "topics are of documents, and toy_questions has pairs" in pairs[1]
-    assert nowhere[0] != 0
-    assert "split is one of train, val, test, got 'tset'" in nowhere[1]

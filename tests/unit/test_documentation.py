@@ -32,7 +32,7 @@ def tool():
         ("docs/guides/dedupe.md", "[a](https://arxiv.org)", "[a](https://arxiv.org)"),
         ("README.md", "[a](LICENSE)", "[a](https://github.com/twicetold/twicetold/blob/main/LICENSE)"),
         ("README.md", "[a](data/own)", "[a](https://github.com/twicetold/twicetold/tree/main/data/own)"),
-        ("README.md", "`docs/guides/topics.md`", "[Topics](guides/topics.md)"),
+        ("README.md", "`docs/guides/sweeps.md`", "[Sweeps](guides/sweeps.md)"),
         ("RESULTS.md", "<details><summary>", '<details markdown="1"><summary>'),
         ("README.md", "`[a](docs/nothing.md)`", "`[a](docs/nothing.md)`"),
         ("README.md", "```\n[a](docs/nothing.md)\n```", "```\n[a](docs/nothing.md)\n```"),
@@ -126,6 +126,15 @@ def test_an_option_has_its_help_values_and_default_on_the_page_of_its_command(to
     assert rule.endswith(" One of `components`, `average`, `complete`. Default: `average`. |")
     assert "`[MODEL] FILE`" in page
     assert "Default: by its name." in page
+
+
+def test_every_option_is_on_the_page_of_its_command(tool):
+    pages, commands = tool("command_pages"), tool("names").commands()
+    texts = pages.pages()
+    for words, command in commands.items():
+        page = texts[pages.page_of(words)] if " " in words else texts[f"{pages.FOLDER}/index.md"]
+        names = [name for each in command.params for name in each.opts if name.startswith("-")]
+        assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):

@@ -63,20 +63,19 @@ def test_a_model_scores_dedupes_and_searches_as_it_does_with_the_extras(family, 
     expected = twicetold.load(folder).similarity(*([side] for side in sides))[0]
     (tmp_path / "pairs.csv").write_text("a,b\n" + ",".join(sides) + "\n", encoding="utf-8")
     asked = questions_file.read_text(encoding="utf-8").splitlines()[1]
-    scored, pairs, card, _, found, grouped, topics = works(
+    scored, pairs, card, _, found, grouped = works(
         ("score", folder, *sides, "--json"),
         ("pairs", folder, tmp_path / "pairs.csv", "--left", "a", "--right", "b"),
         ("card", folder),
         ("index", "build", folder, questions_file, "-o", tmp_path / "index"),
         ("search", tmp_path / "index", asked),
         ("dedupe", folder, questions_file, "--threshold", "0.9"),
-        ("topics", folder, questions_file, "--count", "3"),
     )
     assert json.loads(scored)["score"] == pytest.approx(float(expected), abs=1e-6)
     assert "score" in pairs
     assert "How do I make tea?" not in card
     assert asked in found
-    assert len(grouped.splitlines()) == len(topics.splitlines()) == 19
+    assert len(grouped.splitlines()) == 19
 
 
 def test_a_file_is_used_without_a_model(questions_file, tmp_path):
@@ -112,7 +111,6 @@ def test_a_missing_package_is_told_before_anything_is_read(run, tmp_path):
         (tmp_path / file).write_text("text,left,right\n , , \n")
     lines = (
         ("dedupe", "neural", "bad.csv"),
-        ("topics", "neural", "bad.csv"),
         ("index", "build", "neural", "bad.csv", "-o", "index"),
         ("label", "neural", "bad.csv", "-o", "labelled.csv"),
         ("pairs", "neural", "bad.csv"),
@@ -126,19 +124,6 @@ def test_a_missing_package_is_told_before_anything_is_read(run, tmp_path):
             "a model of this family needs the package torch, which is not installed: pip install '.[torch]'" in stderr
         )
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_command_on_the_registry_names_the_extra(tmp_path):
-    (tmp_path / "mlruns").mkdir()
-    (tmp_path / "mlruns" / "mlflow.db").touch()
-    registry = (
-        ("models",),
-        ("score", "models:/twicetold-quora/1", "a", "b"),
-        ("register", "--data", "questions", "--runs", tmp_path),  # there are no runs to compare
-    )
-    for line, (code, _, stderr) in zip(registry, without_extras(*registry, cwd=tmp_path), strict=True):
-        assert code == 1, line
-        assert "pip install '.[train]' in a checkout" in stderr
 
 
 def test_the_base_lacks_what_is_kept_out_here():

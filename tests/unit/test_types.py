@@ -24,7 +24,6 @@ def use(texts: TextsLike) -> None:
     model = twicetold.fit(texts)
     model.dedupe(texts, same=[texts], keep=("newest", texts), truth=texts, within=[(texts, "3d")])
     model.dry_run(texts)
-    model.topics(texts)
     model.similarity(texts, texts) + model.predict_proba(texts, texts)
     model.predict(texts, texts)
     model.why(texts, texts)

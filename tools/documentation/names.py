@@ -25,7 +25,6 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.DedupeCounts",
     "twicetold.dedupe.link_threshold.LinkThreshold",
     "twicetold.dedupe.dry_run.DryRun",
-    "twicetold.topics.grouping.Topics",
     "twicetold.index.matches.Match",
     "twicetold.index.growing.Added",
 )

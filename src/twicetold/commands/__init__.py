@@ -24,7 +24,7 @@ from twicetold.errors import shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
-COMMANDS = ("score", "pairs", "dedupe", "link", "topics", "index", "search", "ask", "label", "calibrate")
+COMMANDS = ("score", "pairs", "dedupe", "link", "index", "search", "ask", "label", "calibrate")
 PLUGINS = "twicetold.commands"  # entry points: a function or a `typer.Typer` by the command's name
 TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)
@@ -47,8 +47,6 @@ REPLACED = {
     "--no-groups": "use --rule none",
     "--top": "--why shows the largest, and with --json all",
     "--seed": "the command always takes 0; the function of Python has it",
-    "--terms": "the command always takes 5; Model.topics has it",
-    "--static": "leave it out, as that is what a model is exported as",
     "--cards": "cards are read from data/cards of the working directory",
 }
 """What to do instead of options that commands had before."""
@@ -143,8 +141,7 @@ def options(
 
     COMMAND --help has examples of each; they use a file questions.csv, and a model that label and calibrate make of it.
 
-    MODEL is a run folder (runs/...), a model folder copied from anywhere, or an address of MLflow's registry
-    (models:/twicetold-quora@champion).
+    MODEL is a run folder (runs/...) or a model folder copied from anywhere.
     """
 
 

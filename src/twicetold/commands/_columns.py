@@ -16,6 +16,7 @@ from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
+from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
 REVIEWED = 100  # pairs of a review
@@ -132,12 +133,13 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
         raise ValueError(f"{file.name}: column {column!r}: {error}") from error
 
 
-def fitted_to(file: TextFile, compare: str | None) -> Model:
+def fitted_to(file: TextFile, compare: str | None, decision: str | None = None) -> Model:
     """A model that is fitted to a file, or of vectors that were made elsewhere.
 
     Args:
         file: the texts.
         compare: the option --compare: `LETTERS`, the path of a .npy file or of a folder, or a column of the file.
+        decision: file that `calibrate` wrote for such vectors, if there is one.
 
     Raises:
         FileNotFoundError: if there is no such .npy file.
@@ -145,18 +147,14 @@ def fitted_to(file: TextFile, compare: str | None) -> Model:
     """
     if compare in (None, LETTERS):
         return fit(file.texts, lexical=compare == LETTERS)
-    vectors = _vectors(file, compare)
-    if isinstance(vectors, str):
-        return fit(file.texts, vectors=vectors)
-    with naming(file, compare):
-        return fit(file.texts, vectors=vectors)
+    return fit(file.texts, vectors=vectors_of(file, compare), decision=decision)
 
 
-def _vectors(file: TextFile, given: str) -> Any:
-    """The option `vectors` of `twicetold.fit`: the path of a .npy file or of a folder, or a column of the file.
+def vectors_of(file: TextFile, given: str) -> Any:
+    """The option `vectors` of `twicetold.fit`: the path of a .npy file or of a folder, or the vectors of a column.
 
     Raises:
-        ValueError: if there is nothing of this name, or both a folder and a column.
+        ValueError: if there is nothing of this name, or both a folder and a column, or its values cannot be used.
     """
     folder, column = Path(given).is_dir(), given in file.columns
     if given.endswith(".npy"):
@@ -166,7 +164,8 @@ def _vectors(file: TextFile, given: str) -> Any:
             f"--compare {given}: there are a folder and a column of this name: give the folder as ./{given}"
         )
     if column:
-        return file.column(given)
+        with naming(file, given):
+            return unit_rows(file.column(given), count=len(file.texts))
     if not folder:
         raise ValueError(
             f"--compare {given}: expected a .npy file, a folder of model2vec, or a column of {file.name}, which has "

@@ -1,4 +1,4 @@
-"""The file that `twicetold dedupe` and `topics` read, with its columns, and the files that `dedupe` writes.
+"""The file that `twicetold dedupe` and `ask` read, with its columns, and the files that `dedupe` writes.
 
 Shape letters: n rows.
 """

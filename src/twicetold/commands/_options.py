@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
-from twicetold import layout
 from twicetold.dedupe.options import HELP
 from twicetold.printable import print
 
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import Rows
 
-Model = Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)]
+Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
     list[str],
     typer.Argument(
         metavar="[MODEL] FILE",
-        help="Run folder, model folder or models:/ address, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
+        help="Run folder or model folder, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
         show_default=False,
     ),
 ]
@@ -34,7 +33,8 @@ Compare = Annotated[
     typer.Option(
         "--compare",
         metavar=f"{LETTERS}|VECTORS",
-        help=f"Without MODEL: {LETTERS} and words alone, or vectors: a .npy file, a column, a folder of model2vec.",
+        help=f"Without MODEL: {LETTERS} and words alone, or your vectors as well: a .npy file, a column, a folder of "
+        "model2vec.",
         show_default="letters and words, and vectors if the extra static is installed",
     ),
 ]
@@ -147,13 +147,16 @@ def option_parameters(kind: Any) -> list[inspect.Parameter]:
     ]
 
 
-def model_and_file(given: list[str], command: str, compare: str | None = None) -> tuple[str | None, str]:
+def model_and_file(
+    given: list[str], command: str, compare: str | None = None, *, decision: bool = False
+) -> tuple[str | None, str]:
     """The model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.
         command: their command.
         compare: the option --compare, which is for a file without a model.
+        decision: whether a .json file that calibrate wrote for vectors may stand for a model, with `compare`.
 
     Raises:
         typer.BadParameter: if there are more than two arguments, there is no file, or a model as well as `compare`.
@@ -162,12 +165,16 @@ def model_and_file(given: list[str], command: str, compare: str | None = None) -
     if len(given) > 2:
         raise typer.BadParameter(f"expected [MODEL] FILE, got {len(given)} arguments: {' '.join(given)}")
     if len(given) == 1:
-        if given[0].startswith(layout.REGISTRY) or Path(given[0]).is_dir():
+        if Path(given[0]).is_dir():
             raise typer.BadParameter(
                 f"{given[0]} is a {'folder' if Path(given[0]).is_dir() else 'model'}, and the file is missing: "
                 f"twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
+    if decision and given[0].endswith(".json"):
+        if compare in (None, LETTERS):
+            raise typer.BadParameter(f"{given[0]} says what a cosine means: give the vectors with --compare")
+        return given[0], given[1]
     if compare is not None:
         raise typer.BadParameter("--compare is for a file without a model: leave one of them out")
     if Path(given[0]).is_file():

@@ -49,9 +49,6 @@ def require_usable(model: str) -> None:
     from twicetold.trained.locate import model_folder, require_model
 
     require_model(model)
-    if model.startswith(layout.REGISTRY):
-        require_package("mlflow", "a model of the registry")
-        return
     from twicetold.trained.columns import FAMILIES
 
     families = set()

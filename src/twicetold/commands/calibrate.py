@@ -7,18 +7,21 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Format, Json, Left, Model, Right, SkipBad, file_format, tell_left_out
+from twicetold.commands._options import About, Format, Json, Left, Right, SkipBad, file_format, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
     from twicetold.labels.link_estimates import LinkEstimate
+
+    Expected: TypeAlias = Mapping[float | None, IntervalEstimate]
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -27,14 +30,19 @@ NAMES = {"brier": "Brier score", "f1": "F1", "log_loss": "log loss"}
 
 
 def calibrate(
-    model: Model,
-    pairs: Annotated[
-        Path,
+    arguments: Annotated[
+        list[str],
         typer.Argument(
-            help="Labelled pairs: .csv, .tsv, .jsonl or .parquet, as label writes them.", show_default=False
+            metavar="[MODEL] PAIRS",
+            help="Run folder, model folder or models:/ address, if any; and labelled pairs: .csv, .tsv, .jsonl or "
+            ".parquet, as label writes them.",
+            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The new model folder.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The new model folder; without MODEL, a .json file.", show_default=False),
+    ],
     left: Left = None,
     right: Right = None,
     label: Annotated[
@@ -64,6 +72,9 @@ def calibrate(
     on other pairs of the kind, not on those that it was chosen on. If by these it is no better than the stored one,
     nothing is written, and the exit code is 3. A model that was fitted without labels is calibrated
     by any labels by which a higher score is more alike.
+
+    Pairs that label --compare VECTORS drew need no MODEL: what their cosine means is written to a .json file, for
+    dedupe and for use without this program.
     """
     from dataclasses import asdict
 
@@ -71,11 +82,16 @@ def calibrate(
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
 
+    model, pairs = _model_and_pairs(arguments, out)
     require_apart({"model": out}, {"pairs": pairs})
-    loaded = load_model(model)
-    require_free_of(loaded.folder, out, force=force)
+    loaded = None if model is None else load_model(model)
+    if loaded is not None:
+        require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
+    if loaded is None:
+        _decide(read, out, as_json=as_json)
+        return
     with progress(f"fitting the decision to {pairs}"):
         result = fit(loaded, read, aim=aim, about=about)
     guessed = loaded.decisions.of(result.about).unlabelled  # by a model without labels: any label says more
@@ -114,6 +130,48 @@ def calibrate(
     )
 
 
+def _model_and_pairs(given: list[str], out: Path) -> tuple[str | None, Path]:
+    """The model, None if there is none, and the file of pairs.
+
+    Raises:
+        typer.BadParameter: if there are more than two arguments, or no model for a folder.
+    """
+    if len(given) > 2:
+        raise typer.BadParameter(f"expected [MODEL] PAIRS, got {len(given)} arguments: {' '.join(given)}")
+    if len(given) == 1 and out.suffix != ".json":
+        raise typer.BadParameter(
+            f"expected a model before the pairs (twicetold calibrate MODEL {given[0]} -o {out}), or for pairs that "
+            "label --compare VECTORS drew a .json file with -o"
+        )
+    return (None if len(given) == 1 else given[0]), Path(given[-1])
+
+
+def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
+    """Write what the cosine of vectors that were made elsewhere means, and say it."""
+    from twicetold.files import write_json
+    from twicetold.labels.decision_file import decision_file
+    from twicetold.trained.threshold_record import read_vector_decision
+
+    with progress("estimating what thresholds promise"):
+        decision = decision_file(pairs)
+        write_json(out, decision)
+    if as_json:
+        print(json_text(decision))
+    known = read_vector_decision(out).calibration
+    assert known is not None
+    assert known.links is not None
+    console = Console(stderr=True)
+    console.print(
+        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same, of "
+        f"{known.links.pairs:,} pairs of nearest texts",
+        _promises("links", "cosine", known.links, known.expected),
+        f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
+        sep="\n",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
 def _links(result: "Calibration", *, taken: bool, kept: bool) -> str:
     """The lines on the use of the labels by dedupe and index."""
     if result.links is None or not taken:
@@ -125,21 +183,27 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> str:
             "from a file, with this model and its draw beside them, say something about all pairs of a file"
         )
     if result.matched is None:
-        return _promises("dedupe and index link", "score", result.links, result.promised)
+        return _promises("dedupe and index link", "score", result.links, _expected(result.promised))
     matched = result.matched
     return "\n".join(
         [
             _promises(
-                "dedupe links by the matcher, which the labels have moved,", "log odds", matched.links, matched.promised
+                "dedupe links by the matcher, which the labels have moved,",
+                "log odds",
+                matched.links,
+                _expected(matched.promised),
             ),
-            _promises("index links by similarity,", "score", result.links, result.promised),
+            _promises("index links by similarity,", "score", result.links, _expected(result.promised)),
         ]
     )
 
 
-def _promises(what: str, score: str, links: "LabelledLinks", promised: "Sequence[LinkEstimate]") -> str:
+def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
+    return {promise.aimed: promise.precision for promise in promised if promise.precision is not None}
+
+
+def _promises(what: str, score: str, links: "LabelledLinks", expected: "Expected") -> str:
     """The sentences on the thresholds of one kind of links."""
-    expected = {promise.aimed: promise.precision for promise in promised}
     each = ", ".join(_promise(link.aimed, score, link.threshold, expected.get(link.aimed)) for link in links.links)
     default = expected.get(None)
     shown = "" if default is None else f" (precision to be expected: {_shown(default)})"

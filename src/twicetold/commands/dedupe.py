@@ -28,8 +28,8 @@ def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> Non
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL texts are compared by letters, words, numbers and codes, and by vectors where the extra static is
     installed; what that means for a pair was learnt on other files. --sense says which texts are duplicates: copies
-    with small changes, texts about the same thing (the default), or about one event or topic. With --compare your
-    vectors are compared alone, by cosine.
+    with small changes, texts about the same thing (the default), or about one event or topic. --compare takes your own
+    vectors in place of those; if the .json file that calibrate wrote for them is MODEL, their cosine counts alone.
 
     With --ask you are shown the least certain pairs first: y if both texts are the same, n if not. Your answers hold,
     and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command goes on.
@@ -69,7 +69,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         print(step, file=sys.stderr)
 
     common, alone = given_as(Common, given), given_as(OfFile, given)
-    model, file = model_and_file(arguments, "dedupe", alone.compare)
+    model, file = model_and_file(arguments, "dedupe", alone.compare, decision=True)
     if alone.ask is not None:
         given = {**given, "answers": ask.answers_beside(file)}
     written = _outputs(model, file, given)
@@ -84,11 +84,11 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
             **spelling,
         )
     options = options_of(read, given)
-    if model is not None:
+    if model is not None and alone.compare is None:
         loaded = load_model(model)
     else:
         with progress("learning the words of the texts"):
-            loaded = fitted_to(read, alone.compare)
+            loaded = fitted_to(read, alone.compare, model)
     if common.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
@@ -152,7 +152,7 @@ def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str
     _check_outputs(written, drop=drop, as_json=given["as_json"], dry_run=given["dry_run"])
     sources = {"texts": file, "pairs": given["pairs"], "vectors": given["compare"], "weights": model}
     require_apart(written, sources)
-    if model is not None:
+    if model is not None and given["compare"] is None:
         require_usable(model)
     return written
 

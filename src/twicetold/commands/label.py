@@ -24,6 +24,7 @@ from twicetold.commands._session import OF_LABEL, ask_all
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
     from twicetold.labels.review import Review
@@ -44,10 +45,6 @@ def label(
     ] = None,
     about: About = None,
     compare: Compare = None,
-    decision: Annotated[
-        Path | None,
-        typer.Option(help="Also write what the labels say of the score to this .json file.", show_default=False),
-    ] = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -60,11 +57,11 @@ def label(
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
     and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
-    kept in the folder OUT.model, for calibrate; vectors of a .npy file, which make no model of other texts, are
-    calibrated by --decision. Without -o, FILE is a review that dedupe --review wrote, and the
-    answers go into it.
+    kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your vectors, and
+    calibrate says what it means. Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
     """
     with progress("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
@@ -77,38 +74,22 @@ def label(
         return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
-        _decide(out, decision)
         return
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
     fitted = model_beside(out) if model is None else None
-    require_apart(
-        {"pairs": out, "draw": draw_file(out), "model": fitted, "decision": decision}, {"texts": file, "weights": model}
-    )
+    require_apart({"pairs": out, "draw": draw_file(out), "model": fitted}, {"texts": file, "weights": model})
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        with reading.texts(name) as (_, column, blocks):
-            texts = [text for block in blocks for text in block.texts(column)]
-        used = model or _fitted_beside(console, out, texts, file.name, compare)
+        options = file_format(reading.format)
+        read = TextFile.read(name, text=reading.text, skip_bad=reading.skip_bad, added=(), **options)
+        used = model or _fitted_beside(console, out, read, compare)
         with console.status("drawing pairs"):
-            state = labelling(out, model=used, texts=texts, file=file.name, pairs=pairs, about=about)
+            state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
         ask_all(console, state, OF_LABEL)
         _report(console, state, as_json=as_json)
-        _decide(out, decision)
-
-
-def _decide(out: Path, decision: Path | None) -> None:
-    """Write the decision file, if it is asked for."""
-    if decision is None:
-        return
-    from twicetold.files import write_json
-    from twicetold.labels.calibration import read_pairs
-    from twicetold.labels.decision_file import decision_file
-
-    with progress("estimating what thresholds promise"):
-        write_json(decision, decision_file(read_pairs(out)))
 
 
 def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: bool) -> None:
@@ -140,9 +121,7 @@ def model_beside(out: Path) -> Path:
     return out.with_name(f"{out.name}.model")
 
 
-def _fitted_beside(
-    console: Console, out: Path, texts: list[str], name: str, compare: str | None
-) -> "str | LoadedModel":
+def _fitted_beside(console: Console, out: Path, read: "TextFile", compare: str | None) -> "str | LoadedModel":
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
 
     Vectors of these texts alone are a model that has no folder.
@@ -151,17 +130,18 @@ def _fitted_beside(
     from twicetold.files import require_free
 
     with progress("loading libraries"):
+        from twicetold.commands._columns import fitted_to
         from twicetold.labels.labelling import draw_file
         from twicetold.use.model import fit
 
     if compare not in (None, LETTERS) and not Path(str(compare)).is_dir():
-        return fit([text.strip() for text in texts], vectors=compare)
+        return fitted_to(read, compare)
     folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
         with progress("learning the words of the texts"):
             lexical = compare == LETTERS
-            fit(texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=name)
+            fit(read.texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=read.name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
 

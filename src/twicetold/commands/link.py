@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._options import Html, Json, OutFile, Reading, file_format, with_options
+from twicetold.commands._options import LETTERS, Html, Json, OutFile, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.dedupe.options import HELP
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
     from twicetold.dedupe.link import LinkedRows
 
-Letters = Literal["letters"]
 SHOWN = 3  # of the least probable pairs
 SIDES = ("left", "right")
 FILE = "CSV, TSV, JSON lines or Parquet; - for stdin."
@@ -68,8 +68,13 @@ def link(
     threshold: Annotated[float, typer.Option("--threshold", help="Least probability of a link.")] = 0.5,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
     compare: Annotated[
-        Letters | None,
-        typer.Option("--compare", help="Letters and words alone.", show_default="and vectors, if installed"),
+        str | None,
+        typer.Option(
+            "--compare",
+            metavar=f"{LETTERS}|VECTORS or LEFT,RIGHT",
+            help=f"{LETTERS} and words alone, or your vectors as well: .npy files, columns, a folder of model2vec.",
+            show_default="letters and words, and vectors if the extra static is installed",
+        ),
     ] = None,
     html: Html = None,
     as_json: Json = False,
@@ -86,8 +91,10 @@ def link(
     """
     import sys
 
-    _check(left, right, {"pairs": out, "page": html}, as_json=as_json)
+    named = (None, None) if compare in (None, LETTERS) else _names(compare)
+    _check(left, right, {"pairs": out, "page": html}, named, as_json=as_json)
     with progress("loading libraries"):
+        from twicetold.commands._columns import vectors_of
         from twicetold.dedupe.link import link as link_rows
         from twicetold.tables.files import write_rows
         from twicetold.tables.streams import STANDARD
@@ -96,7 +103,10 @@ def link(
     other, of_right = columns.read(right, 1)
     same, also = (list(zip(of_left[name], of_right[name], strict=True)) for name in ("same", "also"))
     within = [(a, b, size) for (a, size), (b, _) in zip(of_left["within"], of_right["within"], strict=True)]
-    options: Any = {"same": same, "within": within, "also": also, "lexical": compare is not None}
+    options: Any = {"same": same, "within": within, "also": also, "lexical": compare == LETTERS}
+    if named[0] is not None:
+        found = [vectors_of(file, name) for file, name in zip((one, other), named, strict=True)]
+        options["vectors"] = found[0] if named[0] == named[1] and Path(named[0]).is_dir() else found
     with progress("comparing the texts"):
         linked = link_rows(one.texts, other.texts, threshold=threshold, one_to_one=one_to_one, **options)
     format = file_format(columns.format)["format"] or one.format
@@ -125,7 +135,14 @@ def _names(asked: str) -> tuple[str, str]:
     return names[0], names[-1]
 
 
-def _check(left: str, right: str, written: Mapping[str, str | None], *, as_json: bool) -> None:
+def _check(
+    left: str,
+    right: str,
+    written: Mapping[str, str | None],
+    vectors: tuple[str | None, str | None],
+    *,
+    as_json: bool,
+) -> None:
     """Refuse files that cannot all be read and written; written ones are by what is written, None: it is not.
 
     Raises:
@@ -137,7 +154,8 @@ def _check(left: str, right: str, written: Mapping[str, str | None], *, as_json:
         raise typer.BadParameter("--json prints to stdout: write the pairs to a file, with -o")
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
-    require_apart(written, {"left texts": left, "right texts": right})
+    read = {"left texts": left, "right texts": right, "left vectors": vectors[0], "right vectors": vectors[1]}
+    require_apart(written, read)
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:

@@ -38,7 +38,6 @@ from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
-from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 
@@ -112,7 +111,7 @@ class Prepared:
         drift = _drift(model, distinct.texts, vectors)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
         pairs, matched = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured), None
-        if by_matcher and (thresholds.matched or thresholds.unlabelled) and isinstance(model.trained, Ensemble):
+        if by_matcher and (thresholds.matched or thresholds.unlabelled):
             from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
 
             moved, decision = thresholds.matched, LOG_ODDS

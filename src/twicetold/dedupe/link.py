@@ -30,6 +30,7 @@ from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size, column_of, numbers_of, size_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
+from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
 
 if TYPE_CHECKING:  # with it comes faiss, for which `twicetold.load` does not wait
     from twicetold.matching.matcher import Matcher
@@ -132,6 +133,7 @@ def link(
     within: Sequence[tuple[Column, Column, Size]] = (),
     also: Sequence[Sides] = (),
     lexical: bool = False,
+    vectors: Vectors | tuple[Vectors, Vectors] | None = None,
     matcher: "Matcher | None" = None,
 ) -> LinkedRows:
     """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
@@ -146,12 +148,15 @@ def link(
         within: columns of both, and how far apart their values may be, such as `[(old["day"], new["day"], "3d")]`.
         also: further columns of both, of texts, numbers or dates, whose values are compared as well.
         lexical: compare letters and words alone, also where vectors are installed.
+        vectors: in place of those that are installed: two, of the left table and of the right one, each as
+            `twicetold.fit` takes them; or a function from texts to an (n, D) array, or a folder of model2vec, for both.
         matcher: gives the probabilities; None: the generic one.
 
     Raises:
-        TypeError: if texts are missing or none, or a column has values of a kind that cannot be used.
+        TypeError: if texts are missing or none, or a column or vectors have values of a kind that cannot be used.
         ValueError: if a text is empty, the threshold is no probability, a column has another length than its table, a
-            value is no number or date, or so many rows have equal texts that there are more than 10 million pairs.
+            value is no number or date, or so many rows have equal texts that there are more than 10 million pairs; if
+            there are not as many vectors as texts, one cannot be used, or those of the tables differ in length.
 
     Examples:
         >>> import twicetold
@@ -171,8 +176,12 @@ def link(
     without_values = 0 if limits is None else limits.alone
     if not all(counts):
         return LinkedRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), counts, sides, without_values)
+    if vectors is None:
+        known = None if lexical else static_vectors([*sides[0], *sides[1]])
+    else:
+        known = _of_both(sides, vectors, lexical=lexical)
     text, *pairs, of_pair = _probable(
-        [*sides[0], *sides[1]], counts[0], further, threshold=threshold, lexical=lexical, matcher=matcher
+        [*sides[0], *sides[1]], counts[0], further, threshold=threshold, vectors=known, matcher=matcher
     )
     pair, one, other = _rows_of(text, counts[0], *pairs)
     keep = np.ones(len(pair), bool) if limits is None else limits.allow(one, other + counts[0])
@@ -227,7 +236,7 @@ def _probable(
     also: Sequence[Sequence[str]],
     *,
     threshold: float,
-    lexical: bool,
+    vectors: NDArray[np.float32] | None,
     matcher: "Matcher | None",
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """The text of each of the n + m rows, and pairs of texts that reach the threshold, with probabilities.
@@ -239,13 +248,12 @@ def _probable(
         split: n.
         also: further columns, n + m values each.
         threshold: least probability.
-        lexical: leave vectors out.
+        vectors: (n + m, D) of length 1; None: letters and words alone.
         matcher: gives the probabilities; None: the generic one.
     """
     from twicetold.matching.compared import compare
     from twicetold.matching.matcher import Matcher
 
-    vectors = None if lexical else static_vectors(texts)
     compared = compare(texts, vectors=vectors, also=also, split=split)
     matcher = matcher or Matcher.generic(vectors=vectors is not None, records=bool(also))
     pairs, count = compared.pairs, len(compared.first)
@@ -255,6 +263,21 @@ def _probable(
     kept = probability >= threshold
     left, right = np.divmod(cells[kept], count)
     return compared.text, left, right, probability[kept]
+
+
+def _of_both(
+    sides: tuple[list[str], list[str]], vectors: Vectors | tuple[Vectors, Vectors], *, lexical: bool
+) -> NDArray[np.float32]:
+    """(n + m, D) vectors of both tables."""
+    if lexical:
+        raise ValueError("give lexical or vectors, not both")
+    pair = (vectors, vectors) if callable(vectors) or folder_in(vectors) is not None else vectors
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError("vectors: expected those of the left table and of the right one, or a function of texts")
+    left, right = (vectors_of(texts, each) for texts, each in zip(sides, pair, strict=True))
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"vectors: expected as many numbers on both sides, got {left.shape[1]} and {right.shape[1]}")
+    return np.concatenate([left, right])
 
 
 def _tidy(side: str, texts: TextsLike) -> list[str]:

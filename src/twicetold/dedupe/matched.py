@@ -9,7 +9,7 @@ Shape letters: m distinct texts, C candidates, P pairs, D dimensions, A answers,
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import NEIGHBOURS
 from twicetold.evaluation.decision import Decision
-from twicetold.matching.candidates import EXACT, Pairs, described, lexical_rows, nearest_pairs, pair_dots
+from twicetold.matching.candidates import EXACT, Ends, Pairs, candidates, lexical_rows, nearest_pairs, pair_dots
 from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column, pair_features
 from twicetold.matching.terms import Csr, Terms
@@ -68,12 +68,10 @@ class MatchedTexts:
         order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
         terms = Terms.of([texts[number] for number in order.tolist()])
         vectors = dense_vectors(model, of_rows(searched, order)[1])
-        both = lexical_rows(terms)
-        if limits is None:
-            left, right = nearest_pairs(both, vectors)
-        else:
-            left, right = _within(both, vectors, of_rows(searched, order), limits.take(order))
-        pairs = described(both, vectors, left, right)
+        among = None
+        if limits is not None:
+            among = partial(_within, vectors=vectors, searched=of_rows(searched, order), limits=limits.take(order))
+        pairs = candidates(terms, vectors, among=among)
         matcher = Matcher.generic(sense, vectors=vectors is not None)
         return cls(order, terms, vectors, pairs, pair_features(terms, pairs), matcher)
 
@@ -168,7 +166,7 @@ class MatchedTexts:
         return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
 
 
-def _within(both: Csr, vectors: NDArray[np.float32] | None, searched: Vectors, limits: Limits) -> tuple[Ints, Ints]:
+def _within(both: Csr, *, vectors: NDArray[np.float32] | None, searched: Vectors, limits: Limits) -> Ends:
     """Pairs within limits."""
     apart, packed = large_blocks(limits)
     found = [(np.empty(0, np.int64),) * 2]

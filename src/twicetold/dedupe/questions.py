@@ -77,7 +77,7 @@ class Questions:
         if prepared.matched is None:
             raise TypeError(
                 "questions are about pairs that the generic matcher compares, and this model compares texts by a "
-                "score of its own: leave MODEL and vectors out (twicetold.fit(texts)), or let label draw pairs for it"
+                "score of its own: leave MODEL out (twicetold.fit(texts)), or let label draw pairs for it"
             )
         self._matched: MatchedTexts = prepared.matched
         self._place, self._rows = prepared.distinct.place, prepared.distinct.rows

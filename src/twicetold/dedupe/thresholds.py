@@ -137,7 +137,7 @@ class Thresholds:
             links, score = target_links(known, target)
             chosen_for, precision, expected = "links", links.precision, self._expected(links.aimed, texts)
             assured = expected.low is not None and expected.low >= target
-            assured |= self.matched is not None and texts <= known.texts  # chosen so in nine of ten draws
+            assured |= isinstance(known, LabelledLinks) and known.assured and texts <= known.texts
         if guaranteed is None and self.guarantee is not None:
             guaranteed = self.guarantee.at_threshold(score, texts)
         if expected.value is None and precision is not None and known is not None:

@@ -146,6 +146,7 @@ class LabelledLinks:
         labelled: number of labelled pairs.
         f1_threshold: score with the highest F1 of links, for these pairs.
         links: for each aimed precision; precision and recall are estimates for these pairs.
+        assured: whether each threshold has its precision in nine of ten draws, not only on the labelled pairs.
     """
 
     file: str
@@ -155,6 +156,7 @@ class LabelledLinks:
     labelled: int
     f1_threshold: float
     links: tuple[TargetLinks, ...]
+    assured: bool = False
 
 
 def choose(

@@ -1,10 +1,10 @@
 """Texts that a search finds, and searches that leave copies out.
 
 A search for what says the same wants near-copies first; a reader who has read a text does not. So texts are left out
-that are equal to the query but for case and white space, or share most words (`topics.near_copies`) with it or with a
-match above. The search goes deeper until there are enough others.
+that are equal to the query but for case and white space, or share most words with it or with a match above. The
+search goes deeper until there are enough others.
 
-Shape letters: Q queries.
+Shape letters: Q queries, M texts, V words.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
-from twicetold.topics.near_copies import COPY, word_sets
+from twicetold.features.splitting import words
 
+COPY = 0.7  # share of their words (Jaccard) from which on two texts are near-copies
 SPARE = 10  # matches that are looked at besides those that are asked for
 DEEPER = 4  # times as many in the next search
 DEEPEST = 1000  # nearest texts: of a text with more copies there may be fewer than `k` others
@@ -71,7 +74,7 @@ def _others(text: str, matches: list[Match]) -> list[Match]:
     """The matches that repeat neither the text nor a match above."""
     texts = [text, *(match.text for match in matches)]
     equal = folded(pa.array(texts, pa.large_string())).to_pylist()
-    sets = word_sets(equal)
+    sets = _word_sets(equal)
     size = np.diff(sets.indptr)
     shared = (sets @ sets.T).toarray()
     either = size[:, None] + size - shared
@@ -81,3 +84,15 @@ def _others(text: str, matches: list[Match]) -> list[Match]:
         if not copy[place, kept].any() and equal[place] != equal[0]:
             kept.append(place)
     return [matches[place - 1] for place in kept[1:]]
+
+
+def _word_sets(texts: Sequence[str]) -> sparse.csr_matrix:
+    """(M, V) which words each text has, 0 or 1; case and marks do not count."""
+    found = words(texts, lower_case=True)
+    usable = np.asarray(pc.match_substring_regex(found.spellings, r"[\p{L}\p{N}]")).astype(bool)
+    row = np.repeat(np.arange(len(texts)), np.diff(found.offsets))
+    kept = usable[found.codes]
+    vocabulary = max(len(found.spellings), 1)
+    pair = np.unique(row[kept] * vocabulary + found.codes[kept])
+    place = np.divmod(pair, vocabulary)
+    return sparse.csr_matrix((np.ones(len(pair), np.float32), place), (len(texts), vocabulary))

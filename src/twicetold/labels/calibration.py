@@ -249,17 +249,27 @@ def require_enough(pairs: CalibrationPairs) -> None:
 
 def _matched(pairs: CalibrationPairs, seed: int) -> MatchedLinks | None:
     """Links by the matcher, if it drew the pairs."""
-    draw = pairs.draw
-    if draw is None or not draw.matched:
+    if pairs.draw is None or not pairs.draw.matched:
         return None
-    candidates = MatchedCandidates.read(features_file(draw.out))
+    candidates, rows = drawn_candidates(pairs)
+    draw, known = pairs.draw, (pairs.label, pairs.weight)
+    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts, seed=seed)
+
+
+def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
+    """The candidates beside a draw, and (P,) positions of the labelled pairs among them.
+
+    Raises:
+        ValueError: if the pairs are not of the draw, or the file of candidates is damaged.
+    """
+    assert pairs.draw is not None
+    candidates = MatchedCandidates.read(features_file(pairs.draw.out))
     if not len(pairs.numbers) or pairs.numbers.min() < 0 or pairs.numbers.max() >= len(candidates.drawn):
         raise ValueError(
             f"expected numbers of pairs of the draw, 1 to {len(candidates.drawn)}, in the column {NUMBER!r}: labels "
             "and draw do not belong together"
         )
-    rows = candidates.drawn[pairs.numbers]
-    return MatchedLinks.of(candidates, rows, pairs.label, pairs.weight, file=draw.file, texts=draw.texts, seed=seed)
+    return candidates, candidates.drawn[pairs.numbers]
 
 
 def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:

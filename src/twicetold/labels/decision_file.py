@@ -1,22 +1,30 @@
 """A decision file: thresholds of a score and what they promise, as JSON that is of use without this package.
 
-The score may be of any origin, such as the cosine of vectors that were made elsewhere, of pairs that `label` drew.
+The score may be of any origin, such as the cosine of vectors that were made elsewhere, of pairs that `label` drew. Its
+thresholds are chosen as those of a matcher that labels have moved (`matched_links`): Platt's calibration puts the score
+on the scale of log odds, a curve corrects it, and a threshold for a precision has it in nine of ten draws of the curve,
+over all candidates of the file. Pairs that were drawn by the score itself need no weights for that: how many were drawn
+of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
-Shape letters: P labelled pairs.
+Shape letters: P labelled pairs, C candidates.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import decide_weighted
+from twicetold.evaluation.decision import Decision, decide_weighted
 from twicetold.evaluation.inputs import finite
-from twicetold.labels.calibration import CalibrationPairs, require_enough
-from twicetold.labels.link_estimates import link_estimates
-from twicetold.labels.matched_links import Curve
+from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.thresholds import LabelledLinks
+from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
+from twicetold.labels.labelling import SCORE, features_file
+from twicetold.labels.matched_links import Curve, CurvePoint, MatchedCandidates, curve_links
+from twicetold.labels.sampling import NEIGHBOURS, Ints
+from twicetold.trained.fitted import MEANING
 
 POINTS = 41  # of the curve, between the lowest and the highest labelled score
 
@@ -28,55 +36,100 @@ def decision_file(
 
     Args:
         pairs: labelled, with the weights of their draw; at least 20, and at least 5 of each label.
-        score: (P,) of each pair; a higher one is more alike. None: the scores that the pairs were drawn by.
-        seed: of the resamples.
+        score: (P,) of each pair; a higher one is more alike. None: the cosines that the pairs were drawn by.
+        seed: of the draws from the posterior of the curve.
 
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
-        `expected` precision with `low` and `high`, or null; `curve`, a list with `score`, `probability`, `low` and
-        `high`; and `rests_on`, with the numbers of labels and of candidates that these stand for, and the file.
+        `expected` precision with `low` and `high`; `curve`, a list with `score`, `probability`, `low` and `high`;
+        `rests_on`, with the numbers of labels and of candidates that these stand for, and the file; and `calibration`,
+        which `twicetold.fit` reads.
 
     Raises:
         ValueError: if the pairs have no scores of their own, there are too few, not one finite score for each, or a
             higher score is not more alike.
     """
-    score = finite(_drawn_by(pairs) if score is None else score, "scores")
     require_enough(pairs)
+    if score is None:
+        candidates, rows = _drawn_by_vectors(pairs)
+        every, represented = np.asarray(candidates.columns[SCORE], np.float64), candidates.weight
+        score, weight = every[rows], np.ones(len(rows))
+    else:
+        score = finite(score, "scores")
+        every, represented, weight = score, pairs.weight, pairs.weight
     if score.shape != pairs.label.shape:
         raise ValueError(f"expected a score for each of {len(pairs.label)} pairs, got the shape {score.shape}")
-    decision = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
-    if decision.slope <= 0:
-        raise ValueError(
-            f"by the labels, a higher score is not more alike (slope {decision.slope:.4g}): give similarities, not "
-            "distances, or see whether 1 is the label of pairs that say the same"
-        )
-    estimates = link_estimates(decision, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
-    at = np.linspace(score.min(), score.max(), POINTS)
-    labelled, points = (decision.slope * each + decision.intercept for each in (score, at))
-    drawn = Curve.of(labelled, pairs.label, pairs.weight, seed=seed).probability(points)
-    low, high = np.quantile(drawn, (0.025, 0.975), axis=1)
-    mean = np.maximum.accumulate(drawn.mean(axis=1))
-    columns = (column.tolist() for column in (at, mean, np.minimum(low, mean), np.maximum(high, mean)))
-    names = ("score", "probability", "low", "high")
-    file = "" if pairs.draw is None else pairs.draw.file
+    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented), seed)
+    rests_on = {"labels": len(score), "candidates": round(float(represented.sum()))}
     return {
         "thresholds": [
-            {
-                "precision": each.aimed,
-                "score": each.threshold,
-                "expected": None if each.precision is None else asdict(each.precision),
-            }
-            for each in estimates
+            {"precision": each["aimed"], "score": each["threshold"], "expected": each["precision"]}
+            for each in calibration["promised"]
         ],
-        "curve": [dict(zip(names, point, strict=True)) for point in zip(*columns, strict=True)],
-        "rests_on": {"labels": len(score), "candidates": round(float(pairs.weight.sum())), "file": file},
+        "curve": curve,
+        "rests_on": {**rests_on, "file": None if pairs.draw is None else pairs.draw.file},
+        "calibration": calibration,
     }
 
 
-def _drawn_by(pairs: CalibrationPairs) -> list[float]:
-    if pairs.draw is None or pairs.draw.matched:
+def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
+    if pairs.draw is None or pairs.draw.matched or not features_file(pairs.draw.out).is_file():
         raise ValueError(
-            "expected pairs that were drawn by a similarity, with their draw beside them: log odds by the matcher are "
-            "of no use without this package. Draw with --compare VECTORS or with a model"
+            "expected pairs that label drew by vectors of your own (label --compare VECTORS), with their draw beside "
+            "them: others say something of a model (twicetold calibrate MODEL PAIRS) or need scores of their own"
         )
-    return [pairs.draw.pairs[number].score for number in pairs.numbers.tolist()]
+    return drawn_candidates(pairs)
+
+
+def _calibrated(
+    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats], seed: int
+) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """The part that `threshold_record` reads, and the points of the curve.
+
+    Args:
+        pairs: labelled, with weights for the curve.
+        score: (P,) of each.
+        candidates: (C,) scores, and how many candidates each stands for.
+        seed: of the draws.
+    """
+    scale = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
+    if scale.slope <= 0:
+        raise ValueError(
+            f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
+            "distances, or see whether 1 is the label of pairs that say the same"
+        )
+
+    def odds(scores: Floats) -> Floats:
+        return np.asarray(scale.slope * scores + scale.intercept)
+
+    def back(log_odds: float) -> float:
+        return (log_odds - scale.intercept) / scale.slope
+
+    curve = Curve.of(odds(score), pairs.label, pairs.weight, seed=seed)
+    every, represented = candidates
+    links, promised, best = curve_links(curve, odds(every), represented, odds(score), pairs.label)
+    links = tuple(each if each.threshold is None else replace(each, threshold=back(each.threshold)) for each in links)
+    slope, intercept = curve.line
+    decision = Decision(back(best), slope * scale.slope, intercept + slope * scale.intercept)
+    draw, count = pairs.draw, len(score)
+    known = None
+    if draw is not None:
+        total = round(float(represented.sum()))
+        known = asdict(LabelledLinks(draw.file, draw.texts, NEIGHBOURS, total, count, back(best), links, assured=True))
+    at = np.linspace(score.min(), score.max(), POINTS)
+    calibration = {
+        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": count},
+        "about": MEANING if draw is None else draw.about,
+        "decision": asdict(decision),
+        "links": known,
+        "promised": [asdict(replace(each, threshold=back(each.threshold))) for each in promised],
+    }
+    return calibration, [asdict(point) for point in _rising(curve.points(odds(at), at))]
+
+
+def _rising(points: Iterable[CurvePoint]) -> Iterator[CurvePoint]:
+    """Points whose probabilities do not fall, each within its interval."""
+    highest = 0.0
+    for point in points:
+        highest = max(highest, point.probability)
+        yield replace(point, probability=highest, low=min(point.low, highest), high=max(point.high, highest))

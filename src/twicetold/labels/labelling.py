@@ -3,7 +3,8 @@
 - The file of labels, `pairs.csv`, has a row for each labelled pair. It is what a person may correct by hand, what
   `data=pairs` trains on and `calibrate` reads.
 - The draw, `pairs.csv.draw.json`, has all drawn pairs, the sizes of the bands and the pairs that were skipped.
-- Where the generic matcher drew them, `pairs.csv.draw.npz` has the features of the candidates, for `calibrate`.
+- Where no trained model drew them, `pairs.csv.draw.npz` has the features of the candidates, or their cosines by
+  vectors that were made elsewhere, for `calibrate`.
 
 All are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
 
@@ -34,13 +35,13 @@ from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
-from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 
 PAIRS = 100  # drawn unless another number is asked for
+SCORE = "score"  # name of the cosines beside a draw
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
 
 
@@ -325,15 +326,18 @@ def _draw(
     model = place if isinstance(place, LoadedModel) else LoadedModel.from_folder(place)
     about = model.decisions.of(source["label"])
     decision, seed = about.stored, source["seed"]
-    matched = about.unlabelled and isinstance(model.trained, Ensemble)
+    of_vectors = isinstance(place, LoadedModel)  # what the labels say is to be about their cosine
+    matched = about.unlabelled and not of_vectors
     if matched:
         texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
         candidates, columns = sampling.matched_pairs(model, texts)
         drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=seed)
-        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
     else:
         candidates = sampling.candidate_pairs(model, texts)
+        columns = {SCORE: candidates.score.astype(np.float32)}
         drawn = sampling.draw(candidates, decision, pairs=pairs, seed=seed)
+    if matched or of_vectors:
+        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
     columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
     rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
     return Labelling(

@@ -158,14 +158,10 @@ class MatchedLinks:
         moved, scores = moved_by_labels(generic, candidates.columns, rows, label)
         score = moved.log_odds(candidates.columns)
         curve = Curve.of(scores, label, weight, seed=seed)
-        links, promised, best = _links(curve, score, candidates.weight, score[rows], label)
+        links, promised, best = curve_links(curve, score, candidates.weight, score[rows], label)
         represented = round(float(candidates.weight.sum()))
-        known = LabelledLinks(file, texts, NEAREST, represented, len(rows), best, links)
-        low, high = np.quantile(by_score := curve.probability(POINTS), (0.025, 0.975), axis=1)
-        points = (POINTS, by_score.mean(axis=1), low, high)
-        shown = tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in points), strict=True))
-        decision = Decision(best, *curve.line)
-        return cls(moved.to_json(), decision, known, promised, shown)
+        known = LabelledLinks(file, texts, NEAREST, represented, len(rows), best, links, assured=True)
+        return cls(moved.to_json(), Decision(best, *curve.line), known, promised, curve.points(POINTS))
 
 
 def _generic(columns: Mapping[str, Column]) -> Matcher:
@@ -222,6 +218,12 @@ class Curve:
         """(C, R) by each draw."""
         return sigmoid(_basis(score) @ self.draws.T)
 
+    def points(self, at: Floats, names: Floats | None = None) -> tuple[CurvePoint, ...]:
+        """The curve at some ascending scores, or what these are called."""
+        low, high = np.quantile(by_score := self.probability(at), (0.025, 0.975), axis=1)
+        columns = (at if names is None else names, by_score.mean(axis=1), low, high)
+        return tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in columns), strict=True))
+
 
 def _basis(score: Floats) -> Floats:
     """(C, 2 + K) one, the score, and hats."""
@@ -230,7 +232,7 @@ def _basis(score: Floats) -> Floats:
     return np.column_stack([np.ones(len(score)), score.clip(-12, 12), *hats])
 
 
-def _links(
+def curve_links(
     curve: Curve, score: Floats, weight: Floats, labelled: Floats, label: NDArray[np.bool_]
 ) -> tuple[tuple[TargetLinks, ...], tuple[LinkEstimate, ...], float]:
     """Thresholds for aimed precisions, the precision to expect from each on, and the threshold with the highest F1.

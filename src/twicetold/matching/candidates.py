@@ -9,8 +9,9 @@ is ranked by the whole of c. The nearest by vectors are exact in small files, an
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 BLOCK = 1_000  # texts that ask at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
+Ends: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -54,24 +56,35 @@ class Pairs:
 
 
 def candidates(
-    terms: Terms, vectors: NDArray[np.float32] | None = None, *, nearest: int = NEAREST, split: int | None = None
+    terms: Terms,
+    vectors: NDArray[np.float32] | None = None,
+    *,
+    nearest: int = NEAREST,
+    split: int | None = None,
+    among: Callable[[Csr], Ends] | None = None,
 ) -> Pairs:
-    """Pairs of texts of one table, or across two.
+    """Pairs of texts of one table, or across two; those that have neither similarity are left out.
 
     Args:
         terms: of N texts, those of the first table before those of the second.
         vectors: (N, D) of length 1.
         nearest: K.
         split: number of texts of the first table; None if there is one.
+        among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
     """
     both = lexical_rows(terms)
-    left, right = nearest_pairs(both, vectors, nearest=nearest, split=split)
-    return described(both, vectors, left, right)
+    left, right = nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
+    lexical = pair_dots(both, left, right)
+    cosine = None if vectors is None else pair_dots(vectors, left, right)
+    keep = lexical >= LEAST
+    if cosine is not None:
+        keep |= cosine >= LEAST_VECTORS
+    return Pairs(both.shape[0], left[keep], right[keep], lexical[keep], None if cosine is None else cosine[keep])
 
 
 def nearest_pairs(
     both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> Ends:
     """Numbers of the texts of each pair; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     count = both.shape[0]
     found = [_by_terms(both, nearest, split)]
@@ -80,18 +93,6 @@ def nearest_pairs(
     cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b in found]))
     left, right = np.divmod(cells[np.diff(cells, prepend=-1) > 0], count)
     return left, right
-
-
-def described(
-    both: Csr, vectors: NDArray[np.float32] | None, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> Pairs:
-    """Pairs with their similarities, those left out that have neither."""
-    lexical = pair_dots(both, left, right)
-    cosine = None if vectors is None else pair_dots(vectors, left, right)
-    keep = lexical >= LEAST
-    if cosine is not None:
-        keep |= cosine >= LEAST_VECTORS
-    return Pairs(both.shape[0], left[keep], right[keep], lexical[keep], None if cosine is None else cosine[keep])
 
 
 def lexical_rows(terms: Terms) -> Csr:
@@ -132,7 +133,7 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
-def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_terms(both: Csr, nearest: int, split: int | None) -> Ends:
     """Texts that ask, and those they find."""
     asking, rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(both.shape[0], split):
@@ -185,9 +186,7 @@ def _heaviest(both: Csr) -> Csr:
     return sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
 
 
-def _by_vectors(
-    vectors: NDArray[np.float32], nearest: int, split: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
     """Texts that ask, and those they find."""
     rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):

@@ -16,10 +16,10 @@ Shape letters: n texts, R sampled ones, D dimensions, S columns of search vector
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,12 @@ from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
-if TYPE_CHECKING:
-    from twicetold.matching.candidates import Pairs
-
 VECTORS = "vectors"  # name of the member of vectors
 MEANING = "meaning"  # the label: what two texts share that say the same
 SAMPLED, BESIDE = 400, 5  # texts by which the calibration is found, and the nearest of each
 PRIOR = Decision(0.6, 10.0, -6.0)  # of files that are too small to find a calibration by
 SURE = np.array([0.01, 0.01])  # how firm intercept and slope are
-EVEN = 0.08  # mean cosine of two texts by the vectors that the matcher knows
-FEW = 50  # texts that say nothing of a calibration or of a mean cosine
+FEW = 50  # texts that say nothing of a calibration
 METRIC = "none"  # nothing was measured
 COSINE = Decision(0.0, 1.0, 0.0)  # of a member: its score stays a cosine
 UNTRAINED = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
@@ -184,19 +180,6 @@ def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.fl
     return np.asarray(np.divide(part, length, out=np.zeros_like(part), where=length > 0), np.float32)
 
 
-def even_cosines(model: TrainedModel | None, vectors: NDArray[np.float32] | None, pairs: "Pairs") -> "Pairs":
-    """Pairs whose cosines are spread as those that the matcher knows, where the vectors are others.
-
-    Vectors of some models lie in a narrow cone. So that two texts have the mean cosine `EVEN`, and equal ones 1,
-    cosines are stretched from 1 on.
-    """
-    if pairs.cosine is None or vectors is None or isinstance(model, Ensemble) or (count := len(vectors)) < FEW:
-        return pairs
-    mean = (float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum()) - count) / (count * (count - 1))
-    stretched = 1 - (1 - pairs.cosine) * np.float32((1 - EVEN) / max(1 - mean, 1e-3))
-    return replace(pairs, cosine=np.maximum(stretched, -1).astype(np.float32))
-
-
 def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> Decision:
     from twicetold.matching.candidates import candidates  # with scikit-learn, which loading a model does not need
     from twicetold.matching.matcher import Matcher
@@ -209,7 +192,7 @@ def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence
     rows = _some_with_nearest(vectors, texts)
     dense = dense_vectors(model, vectors[rows])
     terms = Terms.of([texts[row] for row in rows.tolist()])
-    pairs = even_cosines(model, dense, candidates(terms, dense))
+    pairs = candidates(terms, dense)
     matcher = Matcher.generic(vectors=dense is not None)
     similarity = row_dots(vectors, rows[pairs.left], vectors, rows[pairs.right])
     intercept, slope = fit_logistic(

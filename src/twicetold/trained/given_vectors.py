@@ -1,6 +1,7 @@
 """A model of some texts whose vectors were made elsewhere: it compares these texts, by cosine, and no others.
 
-Nothing is known of what a cosine means, so its threshold is that of a model that was `fitted`.
+Its threshold is that of a decision file (`threshold_record.read_vector_decision`), or that of a model that was
+`fitted`, as nothing is known of what a cosine means.
 
 Shape letters: N texts, M of them, D numbers of a vector, P pairs.
 """
@@ -14,15 +15,18 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.evaluation.labels import Decisions
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.tables.columns import BadValues
 from twicetold.tables.vectors import matrix_in, unit_rows
 from twicetold.trained.fitted import unlabelled
+from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.reading import RowsOf
 from twicetold.trained.scoring import TrainedModel
 
 Vectors: TypeAlias = Any
-"""(n, D) numbers, a column of n lists, or the path of a file of `numpy.save` or of a folder of model2vec."""
+"""(n, D) numbers, a column of n lists, a function from a list of n texts to either, or the path of a file of
+`numpy.save` or of a folder of model2vec."""
 NO_VECTOR = -1
 
 
@@ -88,21 +92,23 @@ class GivenVectors(TrainedModel):
     Args:
         texts: N of them; of equal ones the first counts.
         vectors: (N, D) of length 1.
+        decisions: what their cosine means; None: nobody has said so.
     """
 
     as_documents = True
 
-    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32], decisions: Decisions | None = None) -> None:
         count = len(texts)
-        self._place = dict(zip(reversed(texts), range(count - 1, -1, -1), strict=True))
+        self._place = dict(zip(map(str.strip, reversed(texts)), range(count - 1, -1, -1), strict=True))
         self._vectors = vectors
-        distinct = np.sort(np.fromiter(self._place.values(), np.int64))
-        different = [texts[row] for row in distinct.tolist()]
-        self.decision, self.by_label = unlabelled(None, vectors[distinct], different)
+        if decisions is None:
+            distinct = np.sort(np.fromiter(self._place.values(), np.int64))
+            decisions = unlabelled(None, vectors[distinct], [texts[row] for row in distinct.tolist()])[1]
+        self.decision, self.by_label = decisions.selected, decisions
 
     def read(self, texts: Sequence[str]) -> TextsWithVectors:
         """Look their vectors up."""
-        rows = np.fromiter(map(self._place.get, texts, repeat(NO_VECTOR)), np.int64, len(texts))
+        rows = np.fromiter(map(self._place.get, map(str.strip, texts), repeat(NO_VECTOR)), np.int64, len(texts))
         return TextsWithVectors(texts, rows, self._vectors)
 
     def read_corpus(self, rows_of: RowsOf) -> TextsWithVectors:
@@ -115,8 +121,8 @@ def folder_in(vectors: Vectors) -> Path | None:
     return Path(vectors) if isinstance(vectors, str | Path) and Path(vectors).is_dir() else None
 
 
-def given(texts: Sequence[str], vectors: Vectors) -> GivenVectors:
-    """The model of n texts with vectors of their own.
+def vectors_of(texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
+    """(n, D) vectors of n texts, of length 1.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -125,9 +131,13 @@ def given(texts: Sequence[str], vectors: Vectors) -> GivenVectors:
     """
     if not texts:
         raise ValueError("there are no texts to compare")
+    if callable(vectors):
+        vectors = vectors(list(texts))
+    elif (folder := folder_in(vectors)) is not None:
+        vectors = FittedStatic.to(texts, folder).vectors[0]
     if not isinstance(vectors, str | Path):
-        return GivenVectors(texts, unit_rows(vectors, count=len(texts)))
+        return unit_rows(vectors, count=len(texts))
     try:
-        return GivenVectors(texts, unit_rows(matrix_in(Path(vectors)), count=len(texts), name=str(vectors)))
+        return unit_rows(matrix_in(Path(vectors)), count=len(texts), name=str(vectors))
     except BadValues as error:
         raise ValueError(f"{vectors}: {error}") from error

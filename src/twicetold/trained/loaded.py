@@ -21,7 +21,6 @@ from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.static_table import is_table, load_table
 from twicetold.trained.threshold_record import UNNAMED, ThresholdRecord
 
 
@@ -58,7 +57,7 @@ class LoadedModel:
             FileNotFoundError: if there is no trained model.
             ValueError: if the folder is damaged, or asks for anything that a model does not need.
         """
-        loaded = cls(load_table(folder) if is_table(folder) else load_model(folder), folder)
+        loaded = cls(load_model(folder), folder)
         if loaded.about == UNNAMED:
             raise ValueError(
                 f"expected the label of each decision of a model of documents in {folder / layout.DECISION}, got one "

@@ -1,36 +1,21 @@
-"""The folder of a trained model: of its run, of its own, or where the registry of the lab downloads it to.
-
-The tool knows no registry: whichever package has one names a function in the entry points `REGISTRIES`.
-"""
+"""The folder of a trained model: of its run, or of its own."""
 
 import re
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from twicetold import layout
 
-REGISTRIES = "twicetold.registries"  # entry points: functions from an address to a model folder
 CELL = re.compile(r"(\w+)-(\w+)-(\d+)")  # the name of a run folder: data, model, seed
 
 
 def folder_of(model: str | Path) -> Path:
-    """The model folder of what `twicetold.load` takes, downloaded if it is an address.
+    """The model folder of what `twicetold.load` takes.
 
     Raises:
-        FileNotFoundError: if there is no store, or no trained model.
-        ValueError: if the registry has no such model.
+        FileNotFoundError: if there is no trained model.
     """
-    if str(model).startswith(layout.REGISTRY):
-        return _fetched(str(model))
     require_model(model)
     return model_folder(Path(model))
-
-
-def _fetched(address: str) -> Path:
-    for registry in entry_points(group=REGISTRIES):
-        folder: Path = registry.load()(address, root=Path.cwd())
-        return folder
-    raise ValueError(f"expected a model folder, got {address}: no installed package has a registry of models")
 
 
 def model_folder(place: Path) -> Path:
@@ -40,13 +25,13 @@ def model_folder(place: Path) -> Path:
 
 
 def require_model(model: str | Path) -> None:
-    """Check that there is a trained model, unless it is in the registry.
+    """Check that there is a trained model.
 
     Raises:
         FileNotFoundError: if there is none; names the command that makes it, where that can be told.
     """
     place = Path(model)
-    if str(model).startswith(layout.REGISTRY) or (model_folder(place) / layout.RECIPE).is_file():
+    if (model_folder(place) / layout.RECIPE).is_file():
         return
     raise FileNotFoundError(f"no trained model in {model}: expected {layout.RECIPE} there; {_what_to_do(place)}")
 

@@ -20,7 +20,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import DUPLICATE, Decisions
-from twicetold.evaluation.stored import objects, record
+from twicetold.evaluation.stored import json_object, objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.matching.matcher import Matcher
@@ -175,6 +175,29 @@ def read_decisions(folder: Path) -> Decisions:
             raise ValueError(f"{layout.DECISION}: {error}") from error
     decision = record(Decision, values, layout.DECISION)
     return Decisions.about(UNNAMED if recipe.get("as_documents") is True else DUPLICATE, decision)
+
+
+def read_vector_decision(file: Path) -> ThresholdRecord:
+    """The record in a file of `labels.decision_file`, of vectors that have no model folder.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it holds something else; the message names it.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {file}")
+    try:
+        content = json_object(file, "the file")
+        stored = field_of(content, "calibration", dict, file="")
+        decision = record(Decision, field_of(stored, "decision", dict, file=""), "'decision'")
+        calibration = CalibrationRecord.from_json(stored)
+    except (ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{file}: expected what twicetold calibrate writes for vectors: {error}. Calibrate again: twicetold "
+            f"calibrate PAIRS -o {file}"
+        ) from error
+    label = calibration.about or UNNAMED
+    return ThresholdRecord(None, Decisions.about(label, decision), None, calibration, saved=False)
 
 
 def read_thresholds(folder: Path) -> DedupeThresholds | None:

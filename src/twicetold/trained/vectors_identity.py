@@ -7,8 +7,6 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.trained.folder_files import read_recipe
-from twicetold.trained.static_table import KEY as TABLE_KEY
-from twicetold.trained.static_table import SCALES, TABLE
 
 
 def fingerprint(model: Path) -> str:
@@ -21,15 +19,13 @@ def fingerprint(model: Path) -> str:
         16 hexadecimal digits of a SHA-256.
     """
     recipe = read_recipe(model)
-    named = ("encoder", "features", "as_documents", "members", "weights", TABLE_KEY)
+    named = ("encoder", "features", "as_documents", "members", "weights")
     parts = {name: recipe[name] for name in named if name in recipe}
     total = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     for name in recipe.get("members", []):
         member = model / layout.MEMBER_MODELS / name
         total.update(f"{fingerprint(member)} {folder_digest(member, [layout.DECISION])}".encode())
     if "members" not in recipe:
-        numbers = (TABLE, SCALES) if TABLE_KEY in recipe else (layout.WEIGHTS,)
-        names = [*numbers, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE]
-        there = [name for name in names if name != SCALES or (model / name).is_file()]  # float16 has no scales
-        total.update(folder_digest(model, there).encode())
+        names = [layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE]
+        total.update(folder_digest(model, names).encode())
     return total.hexdigest()[:LENGTH]

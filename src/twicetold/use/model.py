@@ -5,29 +5,26 @@ model.similarity(["a text"], ["another"])      # scores, higher = more alike
 model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
 model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
-model.topics(["a text", "another"])            # groups by topic, each with a name
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
 
 fit(texts).dedupe(texts)                       # compares letters and words
 fit(texts).questions(texts)                    # asks about the least certain pairs; the answers are for dedupe
-fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere
+fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere as well
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
-from unicodedata import normalize
 
 import numpy as np
-import pyarrow as pa
 
 from twicetold import layout
 from twicetold.dedupe.blocking import of_rows
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
@@ -39,18 +36,14 @@ from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
-from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.topics.grouping import Method, Topics, group_topics
-from twicetold.topics.naming import TERMS as TOPIC_TERMS
-from twicetold.topics.spherical import require_few
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
-from twicetold.trained.given_vectors import Vectors, folder_in, given
+from twicetold.trained.given_vectors import GivenVectors, Vectors, folder_in, vectors_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.threshold_record import ThresholdRecord
+from twicetold.trained.threshold_record import ThresholdRecord, read_vector_decision
 
 if TYPE_CHECKING:
     from twicetold.dedupe.questions import Questions
@@ -62,9 +55,7 @@ def load(model: str | Path) -> "Model":
     """Load a trained model.
 
     Args:
-        model: a run folder (`runs/...`), a model folder copied from anywhere, or an address of MLflow's registry
-            (`models:/twicetold-quora@champion`, `models:/twicetold-quora/3`), which is downloaded once. The store is
-            `mlruns/mlflow.db` in the working directory, unless `MLFLOW_TRACKING_URI` names another.
+        model: a run folder (`runs/...`), or a model folder copied from anywhere.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -78,21 +69,25 @@ def fit(
     *,
     lexical: bool = False,
     vectors: Vectors | None = None,
+    decision: str | Path | None = None,
     folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
-    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search` and
-    `topics` go by similarity. It gives no verdicts until it is calibrated on labelled pairs.
+    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search`
+    goes by similarity. It gives no verdicts until it is calibrated on labelled pairs.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.
         lexical: letters and words alone, also where vectors are installed. To vectors, texts that differ in a number
             alone, such as of two products, are much alike.
-        vectors: compare these alone, by cosine: an (n, D) matrix or a column of n lists that was made elsewhere, a
-            `.npy` file with a matrix, or a folder of model2vec. A matrix is of these texts; the model knows no others.
+        vectors: compare these beside letters and words: an (n, D) matrix or a column of n lists that was made
+            elsewhere, a function from texts to either, a `.npy` file with a matrix, or a folder of model2vec. A matrix
+            is of these texts; the model knows no others. `similarity`, `search` and `index` go by the cosine alone.
+        decision: the file that `twicetold calibrate` wrote for such vectors: `dedupe` then groups by their cosine
+            alone, from the threshold on that labels chose.
         folder: where the model is saved, if it is: a new folder, or that of a model, which is replaced.
         name: of the texts, in the model folder.
 
@@ -109,6 +104,8 @@ def fit(
         require_free(folder, replaces=layout.RECIPE)
     known = DistinctTexts.of(texts)
     distinct = known.texts
+    if decision is not None and (vectors is None or folder_in(vectors) is not None):
+        raise ValueError("a decision file is for vectors of these texts: give them, or calibrate a model")
     if vectors is not None:
         if lexical:
             raise ValueError("give lexical or vectors, not both")
@@ -119,7 +116,9 @@ def fit(
             return Model(static.scorer, folder or NOWHERE, known=KnownVectors(texts, known.place, static.vectors))
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
-        return Model(given(texts, vectors), NOWHERE)
+        record = None if decision is None else read_vector_decision(Path(decision))
+        known_as = None if record is None else record.decisions
+        return Model(GivenVectors(texts, vectors_of(texts, vectors), known_as), NOWHERE, record=record)
     compared = LEXICAL if lexical else mixture()
     fitted, found = fit_to(distinct, compared)
     if folder is not None:
@@ -153,6 +152,7 @@ class Model(LoadedModel):
         trained: the model.
         folder: where it was loaded from.
         known: vectors of the texts that it was fitted to; they are held until texts are grouped for the first time.
+        record: of its thresholds; None: that of the folder.
 
     Examples:
         A model that `fit` made, which needs no training; one of `load` has the same methods.
@@ -164,16 +164,21 @@ class Model(LoadedModel):
         array([0, 0, 1])
         >>> model.dry_run(texts, threshold=0.5).at[0].groups
         1
-        >>> model.topics(texts, count=2).names
-        ['how, do, learn, to, swim', 'where, can, buy, tent']
         >>> reasons = model.why(texts[:1], texts[1:2])  # what adds most to the score of each pair, in words
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
 
-    def __init__(self, trained: TrainedModel, folder: Path, *, known: KnownVectors | None = None) -> None:
+    def __init__(
+        self,
+        trained: TrainedModel,
+        folder: Path,
+        *,
+        known: KnownVectors | None = None,
+        record: ThresholdRecord | None = None,
+    ) -> None:
         super().__init__(trained, folder)
-        self._known, self._saved = known, (folder / layout.RECIPE).is_file()
+        self._known, self._record, self._saved = known, record, (folder / layout.RECIPE).is_file()
 
     @property
     def record(self) -> ThresholdRecord:
@@ -188,7 +193,7 @@ class Model(LoadedModel):
                 f"{self.folder}, which the model was loaded from, is not there any more, and thresholds for groups are "
                 "read when texts are grouped: put it back, or load the model from where it is now"
             )
-        return super().record
+        return super().record if self._record is None else self._record
 
     def _encoded(self, texts: Sequence[str], *, keep: bool = False) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
@@ -235,58 +240,13 @@ class Model(LoadedModel):
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
 
-        Arguments and errors: `dedupe`; and TypeError if texts are compared by vectors that were made elsewhere, or the
-        model is calibrated.
+        Arguments and errors: `dedupe`; and TypeError if the model goes by a score of its own, as a calibrated one.
         """
         texts, chosen = texts_of(texts), DedupeOptions(**options)
         encoded, progress = self._encoded(texts, keep=True), progress or (lambda step: None)
         from twicetold.dedupe.questions import Questions  # with scikit-learn
 
         return Questions.of(self, texts, chosen, encoded=encoded, progress=progress)
-
-    def topics(
-        self,
-        texts: TextsLike,
-        *,
-        count: int | None = None,
-        method: Method = "kmeans",
-        terms: int = TOPIC_TERMS,
-        seed: int = 0,
-        progress: Callable[[str], None] | None = None,
-    ) -> Topics:
-        """Group texts by topic, and name each topic by the words that set it off from the others.
-
-        Texts of a topic are near to each other by the model's vectors, at whatever distance: they need not say the
-        same, and nothing is promised of them.
-
-        Args:
-            texts: n of them, none empty.
-            count: of topics; None: the root of half their number, 50 at most. Fewer are found where texts have fewer
-                different vectors.
-            method: `kmeans` (spherical k-means), for any number of texts, or `agglomerative` (Ward's), which compares
-                all pairs and takes 5,000 texts at most.
-            terms: at most so many name a topic.
-            seed: of `kmeans`: the same seed gives the same topics.
-            progress: is called with a description of each step.
-
-        Raises:
-            TypeError: if this family scores pairs only, or one text is given in place of several.
-            ValueError: if there is no text, one is empty, an option is out of range, or there are too many texts for
-                `agglomerative`.
-        """
-        for name, value in (("count", count), ("terms", terms), ("seed", seed)):
-            if value is not None:
-                require_number(name, value, whole=True)
-        texts = texts_of(texts)
-        require_texts(folded(pa.array(texts, pa.large_string())))
-        if method == "agglomerative":
-            require_few(len(texts))
-        tell = progress or (lambda step: None)
-        tell(f"encoding {counted(len(texts), 'text')}")
-        vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
-        tell("grouping")
-        texts = [normalize("NFC", text) for text in texts]  # for the names of topics
-        return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
 
     def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.

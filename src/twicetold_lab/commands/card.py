@@ -31,10 +31,11 @@ def card(
     require_model(model)
     require_apart({"card": out}, {"weights": model})
     with progress(f"reading {model}"):
-        from twicetold_lab.export.champion import card as model_card
+        from twicetold_lab.reporting.model_card import model_card
+        from twicetold_lab.runs.folder import RunFolder
         from twicetold_lab.runs.records import CARDS
 
-        page = model_card(model, cards=CARDS)
+        page = model_card(RunFolder.with_model(Path(model)), cards=CARDS, use=model)
     if out is None:
         print(page, end="")
     else:

@@ -30,11 +30,10 @@ READS = {
     "mine_with_model": ("data.name", "data.label", "mining"),
     "ensemble": ENSEMBLE_KEYS,
     "evaluate_elsewhere": ("others", "evaluator"),
-    "topics": ("split", "days", "seed"),
 }
 """Keys of its rendered config that a stage reads; what is not here, such as devices and tracking, changes no output."""
 FOLDERS = {"download": "prepare", "prepare": "prepare", "mine": "prepare", "download_pretrained": "pretrained"}
-FOLDERS |= {"mine_with_model": "self_training", "evaluate_elsewhere": "elsewhere", "topics": "topics"}
+FOLDERS |= {"mine_with_model": "self_training", "evaluate_elsewhere": "elsewhere"}
 """Stage -> folder of its rendered settings; train: of all others."""
 SETTINGS = "settings."  # before the name of a stage, in params of dvc.yaml
 ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
@@ -93,8 +92,8 @@ def settings_of(stage: str, config: Mapping[str, Any]) -> str:
     """The keys that a stage reads of its config, each with a digest of its value.
 
     Examples:
-        >>> settings_of("topics", {"split": "test", "days": 3, "seed": 0, "runtime": {}})
-        'split:4d967a30 days:4e074085 seed:5feceb66'
+        >>> settings_of("evaluate", {"evaluator": {"bins": 8}, "tuned_how": "by hand", "runtime": {}})
+        'evaluator:987048cb tuned_how:2c6899bb'
     """
     return " ".join(f"{key}:{_digest(_at(config, key))}" for key in READS[stage])
 

@@ -22,7 +22,7 @@ Config = Mapping[str, Any]
 PARAMS, CELLS = Path("params.yaml"), Path("conf/cells.yaml")
 HEAD = "# Written by pipelines/compose.py from params.yaml, for dvc.yaml. Do not edit.\n"
 TOP = ("profile", "overrides", "grid")
-OF_DATA = ("models", "seeds", "variants", "ensembles", "elsewhere", "topics")
+OF_DATA = ("models", "seeds", "variants", "ensembles", "elsewhere")
 OF_VARIANT = ("models", APPENDED, "profile", "overrides")
 SET_BY_ROW = {
     "data": "the grid names its data, and other data are another file in conf/data/",
@@ -59,7 +59,7 @@ def expanded(params: Any) -> dict[str, Any]:
         params: content of params.yaml.
 
     Returns:
-        Profile and overrides, and the sections `data`, `cells`, `ensembles`, `elsewhere` and `topics`; `with_files`
+        Profile and overrides, and the sections `data`, `cells`, `ensembles` and `elsewhere`; `with_files`
         adds what is known from the composed settings alone.
 
     Raises:
@@ -68,7 +68,7 @@ def expanded(params: Any) -> dict[str, Any]:
     _check_keys("params.yaml", params, TOP)
     _check_choices("params.yaml", params, of_all=True)
     grid: dict[str, Any] = {name: params[name] for name in ("profile", "overrides")}
-    grid |= {"data": {}, "cells": {}, "ensembles": {}, "elsewhere": {}, "topics": {}}
+    grid |= {"data": {}, "cells": {}, "ensembles": {}, "elsewhere": {}}
     for data, about in _mapping("params.yaml: grid", params["grid"]).items():
         where = f"params.yaml: grid: {data}"
         _check_keys(where, _mapping(where, about), ("models",), OF_DATA)
@@ -260,14 +260,10 @@ def _add_evaluations(where: str, data: str, about: Config, grid: Config) -> None
         raise ValueError(
             f"{where}: elsewhere: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {possible}; got {others!r}"
         )
-    for section, models, row in (
-        ("elsewhere", elsewhere["models"], {"data": data, "seed": 0, "others": others}),
-        ("topics", about.get("topics", []), {"data": data, "seed": 0}),
-    ):
-        for model in models:
-            if (key := f"{data}-{model}-0") not in {**grid["cells"], **grid["ensembles"]}:
-                raise ValueError(f"{where}: {section}: {key} is no cell and no ensemble: name one of them")
-            grid[section][key] = row
+    for model in elsewhere["models"]:
+        if (key := f"{data}-{model}-0") not in {**grid["cells"], **grid["ensembles"]}:
+            raise ValueError(f"{where}: elsewhere: {key} is no cell and no ensemble: name one of them")
+        grid["elsewhere"][key] = {"data": data, "seed": 0, "others": others}
 
 
 def _recipes(where: str, models: Any) -> list[str]:

@@ -3,13 +3,13 @@
 Shape letters: n rows, P pairs, A answers.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
@@ -20,29 +20,12 @@ BLEND = 0.5  # weight of letters and words beside vectors, as of the default of 
 PER_ROUND = 5  # questions between two updates
 
 
-@dataclass(frozen=True)
-class GroupScores:
-    """Precision, recall and F1 of the pairs of rows in groups."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-def group_scores(truth: ArrayLike, groups: ArrayLike) -> GroupScores:
-    """Scores of groups of n rows, by their true groups; 1 where there is no pair."""
-    true, found = np.asarray(truth).tolist(), np.asarray(groups).tolist()
-    both, wanted, had = (_pairs(part) for part in (list(zip(true, found, strict=True)), true, found))
-    precision, recall = (both / had if had else 1.0), (both / wanted if wanted else 1.0)
-    return GroupScores(precision, recall, 2 * both / (wanted + had) if wanted + had else 1.0)
-
-
 def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
     """Scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
     probability = matcher.probability(one.compared.columns)
     known = np.asarray(answered, np.int64)
     probability[known] = one.same[known]
-    return group_scores(one.file.truth, one.compared.groups(probability))
+    return group_scores(one.compared.groups(probability), one.file.truth)
 
 
 @dataclass(frozen=True)
@@ -70,7 +53,7 @@ def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: floa
     """Scores of components of the pairs that reach a similarity."""
     pairs, kept = one.compared.pairs, similarity >= threshold
     groups = components(len(one.compared.first), pairs.left[kept], pairs.right[kept])
-    return group_scores(one.file.truth, groups[one.compared.text])
+    return group_scores(groups[one.compared.text], one.file.truth)
 
 
 def blended(one: Labelled) -> NDArray[np.float32]:
@@ -111,9 +94,5 @@ def answered(
             matcher = matcher.answered(one.compared.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.compared.columns)
         probability[asked] = said
-        scores[budget] = group_scores(one.file.truth, one.compared.groups(probability))
+        scores[budget] = group_scores(one.compared.groups(probability), one.file.truth)
     return scores
-
-
-def _pairs(names: Sequence[object]) -> int:
-    return sum(count * (count - 1) // 2 for count in Counter(names).values())

@@ -23,7 +23,6 @@ from twicetold.trained.model_folder import recipes
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.reporting import provenance
-from twicetold_lab.reporting.dedupe import link_metric
 from twicetold_lab.reporting.glossary import count, describe, number, ordered
 from twicetold_lab.reporting.markdown import code, escaped, table, table_of
 from twicetold_lab.reporting.reading import reading
@@ -34,19 +33,16 @@ from twicetold_lab.runs.records import has_card, read_card
 TAGS = ("sentence-similarity", "duplicate-detection")
 
 
-def model_card(run: RunFolder, *, cards: Path | None = None, use: str | None = None, exported: str = "") -> str:
+def model_card(run: RunFolder, *, cards: Path | None = None, use: str | None = None) -> str:
     """The model card as Markdown.
 
     Args:
         run: the run folder, or the model folder without its run.
         cards: folder of the cards of datasets; that of the model's data is used if the model comes with its metrics.
         use: what `twicetold.load` takes, for the examples; None for the model's name.
-        exported: Markdown that says how the model was exported, and what that changed.
     """
     parts = [_head(run), f"# {escaped(run.name)}\n", _introduction(run)]
     parts += ["## Use\n", _use(use or run.name, answers=run.decisions.of().no_verdict is None)]
-    if exported:
-        parts += ["## Export\n", exported]
     if read := reading(_features(run)):
         parts += ["## How it reads texts\n", "\n".join(f"- {sentence}" for sentence in read) + "\n"]
     parts += ["## Data\n", *_data(run, cards)]
@@ -254,7 +250,7 @@ def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str
 
 
 def _aimed(link: TargetLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
-    precision, recall = (link_metric(measure, link.aimed) for measure in ("precision", "recall"))
+    precision, recall = (f"link_{measure}_at_{100 * link.aimed:g}" for measure in ("precision", "recall"))
     return [
         f"{link.aimed:g}",
         "–" if link.threshold is None else _rounded(link.threshold),
@@ -313,8 +309,6 @@ def _seen(run: RunFolder) -> str:
 def _families(recipe: Mapping[str, Any]) -> list[str]:
     if isinstance(members := recipe.get("members"), list):
         return [str(name) for name in members]
-    if isinstance(family := _mapping(recipe.get("table")).get("family"), str):  # exported
-        return [family]
     target = _mapping(recipe.get("encoder")).get("_target_")
     return [target.split(".")[-2]] if isinstance(target, str) and target.count(".") > 1 else []
 

@@ -92,8 +92,8 @@ def texts_to_measure(corpus: Corpus) -> list[str]:
 def model_bytes(folder: Path) -> tuple[int, int]:
     """Bytes of a model folder, as it is and with 8 bits for each number of a matrix.
 
-    With 8 bits each row of a matrix of floating-point numbers has a scale in 32 bits, as in `static_table`; everything
-    else stays as it is. Only the heads of the files of tensors are read.
+    With 8 bits each row of a matrix of floating-point numbers has a scale in 32 bits; everything else stays as it is.
+    Only the heads of the files of tensors are read.
     """
     size = size_8_bits = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     for file in folder.rglob("*.safetensors"):

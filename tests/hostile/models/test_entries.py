@@ -15,11 +15,10 @@ from twicetold.labels.calibration import Calibration, CalibrationPairs, save_cal
 from twicetold.neighbours.grouping import RULES
 from twicetold.trained.folder_files import JSON_LIMIT, STATE_LIMIT
 from twicetold.trained.model_folder import LEVELS, load_model
-from twicetold.trained.static_table import save_table
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold.use.model import load
-from twicetold_lab.export.champion import card, register_run
-from twicetold_lab.export.exporting import export_table
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 
 SECRET = "correct horse battery staple"
 ENTRIES = (
@@ -61,6 +60,10 @@ def to_itself(file):
     file.symlink_to(kept.name)
 
 
+def card_of(folder):
+    return model_card(RunFolder.with_model(folder), cards=folder)
+
+
 INSTEAD = {
     "link to a secret": (to_secret, "a symbolic link"),
     "link within the folder": (to_itself, "a symbolic link"),
@@ -86,7 +89,7 @@ def replaced(model, entry, instead):
 
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("instead", INSTEAD)
-@pytest.mark.parametrize("reading", [load, load_model, lambda model: card(str(model), cards=model)])
+@pytest.mark.parametrize("reading", [load, load_model, card_of])
 def test_an_entry_that_is_no_regular_file_is_refused_and_nothing_of_it_is_told(model, entry, instead, reading):
     said = replaced(model, entry, instead)
     with pytest.raises((ValueError, FileNotFoundError)) as caught:
@@ -115,20 +118,12 @@ def test_hard_links_are_regular_files(model, tmp_path):
 
 
 @pytest.mark.parametrize("entry", [layout.DECISION, "notes.txt"])
-def test_neither_calibrate_nor_export_nor_register_copies_what_a_link_leads_to(model, tmp_path, entry):
-    run = tmp_path / "run"
-    run.mkdir()
+def test_calibrate_does_not_copy_what_a_link_leads_to(model, tmp_path, entry):
     loaded = load(model)
-    shutil.copytree(model, run / layout.MODEL)
-    write_json(run / layout.METRICS, {"val": {}, "test": {}})
-    for folder in (model, run / layout.MODEL):
-        replaced(folder, entry, "link to a secret")
+    replaced(model, entry, "link to a secret")
     (tmp_path / "pairs.csv").write_text("left,right,label\n")
-    calls = (
-        lambda: export_table(str(model), tmp_path / "out", bits="int8", processed=tmp_path, cards=tmp_path),
-        lambda: save_table(model, tmp_path / "out", bits="int8"),
-        lambda: register_run(run, alias=None, root=tmp_path),
-        lambda: save_calibrated(
+    with pytest.raises(ValueError, match=f"{entry} is a symbolic link"):
+        save_calibrated(
             loaded,
             tmp_path / "out",
             Calibration(loaded.decision, loaded.decision, {}, {}, {}),
@@ -136,11 +131,7 @@ def test_neither_calibrate_nor_export_nor_register_copies_what_a_link_leads_to(m
             file=tmp_path / "pairs.csv",
             aim="f1",
             force=False,
-        ),
-    )
-    for call in calls:
-        with pytest.raises(ValueError, match=f"{entry} is a symbolic link"):
-            call()
+        )
     assert not (tmp_path / "out").exists()
 
 
@@ -152,29 +143,8 @@ def test_the_card_of_a_run_reads_nothing_outside_it(model, tmp_path, entry, inst
     shutil.move(model, run / layout.MODEL)
     said = replaced(run, entry, instead)
     with pytest.raises(ValueError, match=f"{entry} is {said}") as caught:
-        card(str(run), cards=tmp_path)
+        model_card(RunFolder.with_model(run), cards=tmp_path)
     assert SECRET not in str(caught.value)
-
-
-def test_a_small_copy_with_a_link_is_refused(model, tmp_path):
-    save_table(model, tmp_path / "out", bits="int8")
-    load(tmp_path / "out")
-    for entry in ("table.npy", "scales.npy"):
-        shutil.move(tmp_path / "out" / entry, tmp_path / entry)
-        (tmp_path / "out" / entry).symlink_to(tmp_path / entry)
-        with pytest.raises(ValueError, match=f"{entry} is a symbolic link"):
-            load(tmp_path / "out")
-        (tmp_path / "out" / entry).unlink()
-        shutil.move(tmp_path / entry, tmp_path / "out" / entry)
-
-
-def test_scales_that_are_larger_than_their_file_take_no_memory(model, tmp_path):
-    save_table(model, tmp_path / "out", bits="int8")
-    head = {"descr": "<f4", "fortran_order": False, "shape": (1 << 33,)}
-    with (tmp_path / "out" / "scales.npy").open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, head)
-    with pytest.raises(ValueError, match="cannot load the table"):
-        load(tmp_path / "out")
 
 
 # sizes and levels
@@ -242,7 +212,7 @@ def test_a_decision_of_other_numbers_is_one_message(model, name, number):
     (model / layout.DECISION).write_text(
         json.dumps({"threshold": 0.5, "slope": 1.0, "intercept": 0.0, name: NUMBERS[number]})
     )
-    for read in (load, lambda place: card(str(place), cards=place)):
+    for read in (load, card_of):
         with pytest.raises(ValueError, match=f"expected a finite number as '{name}' in decision.json, got") as caught:
             read(model)
         assert SECRET not in str(caught.value)
@@ -301,10 +271,10 @@ def test_a_card_is_made_of_numbers_or_refused(model, tmp_path, file, number):
     write_json((run / layout.MODEL if file == layout.TRAINING else run) / file, content)
     if file == layout.METRICS and number not in ("NaN", "infinity", "null"):
         with pytest.raises(ValueError, match=r"expected numbers as metrics, got .* as 'auroc'") as caught:
-            card(str(run), cards=tmp_path)
+            model_card(RunFolder.with_model(run), cards=tmp_path)
         assert SECRET not in str(caught.value)
     else:
-        assert card(str(run), cards=tmp_path).startswith("---")
+        assert model_card(RunFolder.with_model(run), cards=tmp_path).startswith("---")
 
 
 @pytest.mark.parametrize("content", [f'"{SECRET}"', f'["{SECRET}"]', f"{SECRET}\n", "5", "1" + "0" * 400, "NaN"])

@@ -55,14 +55,6 @@ def large(model):
     return model
 
 
-@pytest.mark.parametrize("bits", ["int8", "float16"])
-def test_an_export_to_a_full_disk_is_one_error_and_leaves_nothing(large, on_a_disk, bits):
-    status, said, left = on_a_disk("128k", "export", large, "-o", "disk/small", "--numbers", bits)
-    assert status == 1, said
-    assert "error: expected room for disk/small, the disk (or what one may use of it) is full" in said
-    assert left == []
-
-
 def test_an_index_on_a_full_disk_is_one_error_and_leaves_nothing(large, on_a_disk, tmp_path):
     (tmp_path / "rows.csv").write_text("text\n" + "".join(f"the cat of {n} dogs\n" for n in range(40)))
     status, said, left = on_a_disk("128k", "index", "build", large, "rows.csv", "-o", "disk/faq")

@@ -225,7 +225,6 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
     ("arguments", "said"),
     [
         (["folder"], "folder is a folder, and the file is missing: twicetold dedupe folder FILE"),
-        (["models:/one/1"], "the file is missing"),
         (["nothing.csv"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),

@@ -13,10 +13,14 @@ from typer.testing import CliRunner
 import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
+from twicetold.matching.compared import compare
+from twicetold.matching.matcher import Matcher
+from twicetold.tables.vectors import unit_rows
 
 TEXTS = ["bank rate", "rate cut", "drug trial", "phone chip", "trial drug", "a film"]
 STORY = ["bank", "bank", "drug", "chip", "drug", ""]
 ANGLES = np.array([0.0, 0.2, 1.4, 3.0, 1.5, 4.0])
+COSINE = "cosine.json"  # a decision file: groups are by the cosine alone
 VECTORS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1) * np.arange(1, 7)[:, None]
 
 
@@ -26,6 +30,9 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
     np.save("v.npy", VECTORS)
+    decision = {"threshold": 0.6, "slope": 10.0, "intercept": -6.0}
+    stored = {"pairs": {"file": "pairs.csv", "count": 20}, "about": "meaning", "decision": decision}
+    (tmp_path / COSINE).write_text(json.dumps({"calibration": stored}))
     table = pa.table({"text": TEXTS, "story": STORY, "v": VECTORS.tolist()})
     pq.write_table(table, "in.parquet")
     rows = table.to_pylist()
@@ -45,27 +52,41 @@ def call(*arguments):
     ("file", "vectors"),
     [("in.csv", "v.npy"), ("in.csv", "v"), ("in.jsonl", "v"), ("in.parquet", "v"), ("in.parquet", "./v.npy")],
 )
-def test_groups_are_those_of_the_cosines(file, vectors, files):
-    done = call(file, "--compare", vectors, "--threshold", "0.9", "-o", "out.jsonl", "--json")
+def test_groups_by_a_decision_file_are_those_of_the_cosines(file, vectors, files):
+    done = call(COSINE, file, "--compare", vectors, "--threshold", "0.9", "-o", "out.jsonl", "--json")
     assert done.exit_code == 0, done.stderr
     found = [json.loads(line) for line in (files / "out.jsonl").read_text().splitlines()]
     assert [int(row["group"]) for row in found] == [0, 0, 1, 2, 1, 3]
     cosine = float(np.cos(ANGLES[1] - ANGLES[0]))
     assert float(found[1]["probability_to_representative"]) == pytest.approx(float(expit(10 * cosine - 6)), abs=1e-6)
     summary = json.loads(done.stdout)
-    assert (summary["calibrated"], summary["chosen_for"], summary["agreement"]) == (False, "user", None)
-    for given in (VECTORS, VECTORS.tolist(), "v.npy"):
-        model = library.fit(TEXTS, vectors=given)
+    assert (summary["calibrated"], summary["chosen_for"], summary["agreement"]) == (True, "user", None)
+    for given in (VECTORS, VECTORS.tolist(), "v.npy", lambda texts: VECTORS[: len(texts)]):
+        model = library.fit(TEXTS, vectors=given, decision=COSINE)
         assert model.dedupe(TEXTS, threshold=0.9).group.tolist() == [0, 0, 1, 2, 1, 3]
+
+
+@pytest.mark.parametrize("vectors", ["v.npy", "v"])
+def test_without_one_the_matcher_takes_the_vectors(vectors, files):
+    compared = compare(TEXTS, vectors=unit_rows(VECTORS, count=6))
+    expected = compared.groups(Matcher.generic(vectors=True).probability(compared.columns), 0.05).tolist()
+    done = call("in.jsonl", "--compare", vectors, "--threshold", "0.05", "-o", "out.jsonl", "--links", "links.csv")
+    assert done.exit_code == 0, done.stderr
+    found = [json.loads(line)["group"] for line in (files / "out.jsonl").read_text().splitlines()]
+    assert [found.index(each) for each in found] == [expected.index(each) for each in expected]
+    assert len(set(found)) < len(found)
+    assert "cosine" in (files / "links.csv").read_text()
+    done = CliRunner().invoke(app, ["ask", "in.jsonl", "--compare", vectors, "-n", "1"], input="y\n")
+    assert "1 of 1 pair answered" in done.stderr
 
 
 @pytest.mark.parametrize("rule", ["components", "average", "complete"])
 def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
     options = ("--compare", "v.npy", "--threshold", "0.9", "--rule", rule)
-    done = call("in.csv", *options, "--same", "story", "--keep", "longest", "--drop", "-o", "out.csv")
+    done = call(COSINE, "in.csv", *options, "--same", "story", "--keep", "longest", "--drop", "-o", "out.csv")
     assert done.exit_code == 0, done.stderr
     assert "out.csv: 4 rows" in done.stderr
-    dry = call("in.csv", *options, "--dry-run", "--json")
+    dry = call(COSINE, "in.csv", *options, "--dry-run", "--json")
     assert [row["groups"] for row in json.loads(dry.stdout)["at"] if row["chosen"]] == [2]
 
 
@@ -120,11 +141,11 @@ def test_a_model_and_vectors_are_refused(run, files):
 
 def test_agreement_with_known_groups_is_said_with_intervals(files):
     options = ("--compare", "v.npy", "--threshold", "0.9", "--truth", "story", "-o", "out.csv")
-    done = call("in.csv", *options)
+    done = call(COSINE, "in.csv", *options)
     assert "beside the known groups of 5 rows, 2 groups of two or more with 2 pairs" in done.stderr
     assert "  1.000 (1.000 to 1.000)  ARI of groups" in done.stderr
     assert "average precision over all pairs of these rows\n" in done.stderr
-    found = json.loads(call("in.csv", *options, "--json").stdout)["agreement"]
+    found = json.loads(call(COSINE, "in.csv", *options, "--json").stdout)["agreement"]
     assert (found["rows"], found["groups"], found["pairs"]) == (5, 2, 2)
     assert found["measures"]["b3"]["value"] == pytest.approx(1)
     table = call("in.csv", "--compare", "v.npy", "--threshold", "0.9", "--truth", "story", "--dry-run").stdout
@@ -157,9 +178,6 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     done = CliRunner().invoke(app, ["calibrate", "pairs.csv.model", "pairs.csv", "-o", "new", "--anyway"])
     assert done.exit_code == 0, done.stderr
     assert call("new", "in.csv", "-o", "out.csv").exit_code == 0
-    others = [*line[:2], "--compare", "v.npy", "-o", "others.csv", "--decision", "decision.json"]
-    assert CliRunner().invoke(app, others, input=answers).exit_code == 0
-    assert json.loads((tmp_path / "decision.json").read_text())["curve"]
 
 
 def test_texts_without_vectors_are_named(files):
@@ -170,3 +188,5 @@ def test_texts_without_vectors_are_named(files):
         library.fit(TEXTS, vectors=VECTORS, folder=files / "model")
     with pytest.raises(ValueError, match="not both"):
         library.fit(TEXTS, vectors=VECTORS, lexical=True)
+    with pytest.raises(ValueError, match="a decision file is for vectors of these texts"):
+        library.fit(TEXTS, decision=COSINE)

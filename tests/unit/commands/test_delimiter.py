@@ -52,9 +52,8 @@ def test_dedupe_reads_semicolons_and_writes_them_and_the_files_beside(there):
 @pytest.mark.parametrize(("asked", "separator"), [("pipe", "|"), ("tab", "\t"), (",", ",")])
 def test_the_option_says_otherwise_for_reading_and_writing_alike(there, asked, separator):
     (there / "other.csv").write_text(EXCEL.replace(",", ".").replace(";", separator))
-    for command in (("dedupe", "--compare", "letters"), ("topics", "--compare", "letters", "--count", "2")):
-        ran(*command, "other.csv", "--format", f"csv:{asked}", "-o", "out.csv")
-        assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
+    ran("dedupe", "--compare", "letters", "other.csv", "--format", f"csv:{asked}", "-o", "out.csv")
+    assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
     pq.write_table(pa.table({"text": TEXTS}), there / "in.parquet")
     ran("dedupe", "--compare", "letters", "in.parquet", "--format", f"csv:{asked}", "-o", "out.csv")
     assert [row["text"] for row in table(there / "out.csv", separator)] == TEXTS
@@ -63,11 +62,10 @@ def test_the_option_says_otherwise_for_reading_and_writing_alike(there, asked, s
 def test_two_columns_of_one_name_in_parquet_are_those_of_csv(there):
     """The texts have one name; what is there twice stays, and cannot be named."""
     pq.write_table(pa.table([TEXTS, TEXTS, TEXTS], names=["text", "note", "note"]), there / "two.parquet")
-    for command in (("dedupe", "--compare", "letters"), ("topics", "--compare", "letters", "--count", "2")):
-        ran(*command, "two.parquet", "-o", "out.csv")
-        with (there / "out.csv").open(encoding="utf-8", newline="") as stream:
-            header, first = list(csv.reader(stream))[:2]
-        assert (header[:3], first[:3]) == (["text", "note", "note"], [TEXTS[0]] * 3)
+    ran("dedupe", "--compare", "letters", "two.parquet", "-o", "out.csv")
+    with (there / "out.csv").open(encoding="utf-8", newline="") as stream:
+        header, first = list(csv.reader(stream))[:2]
+    assert (header[:3], first[:3]) == (["text", "note", "note"], [TEXTS[0]] * 3)
     done = CliRunner().invoke(app, ["dedupe", "two.parquet", "--compare", "letters", "--same", "note", "-o", "out.csv"])
     assert (done.exit_code, done.stderr) == (1, "error: two.parquet: the column 'note' is there 2 times\n")
 

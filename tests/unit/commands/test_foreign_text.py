@@ -9,9 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from twicetold import layout
 from twicetold.commands import app
-from twicetold.files import write_json
 
 EVIL = "[bold]x[/y]\x1b]0;owned\x07\x1b[2J\x9b2J:boom:"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -39,11 +37,6 @@ ABSENT = {
         ("{}",),
     ],
     "search": [("{}", "{}"), ("{index}", "--file", "{}"), ("{index}", "a", "--model", "{}")],
-    "topics": [
-        ("{}", "{texts}", "-o", "x.csv"),
-        ("{model}", "{}", "-o", "x.csv"),
-        ("{model}", "{texts}", "-o", "x.csv", "--text", "{}"),
-    ],
     "label": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
     "ask": [("{}",), ("{texts}", "--text", "{}"), ("{texts}", "--compare", "{}")],
     "calibrate": [
@@ -51,11 +44,8 @@ ABSENT = {
         ("{model}", "{}", "-o", "x"),
         ("{model}", "{pairs}", "-o", "x", "--label", "{}"),
     ],
-    "card": [("{}",), ("models:/{}",)],
+    "card": [("{}",)],
     "check": [("{}",), ("{model}",), ("{model}", "--select", "{}")],
-    "register": [("{}",), ("--data", "{}"), ("{model}", "--alias", "{}")],
-    "models": [("{}",), ("--{}",)],
-    "export": [("{}", "-o", "x"), ("{model}", "-o", "x", "--numbers", "{}")],
 }
 
 
@@ -120,8 +110,6 @@ def test_texts_and_names_of_others_are_shown_as_they_stand_but_for_controls(call
     call("pairs", "{model}", "{pairs}", "-o", "out.jsonl", "--json")
     call("calibrate", "{model}", "{pairs}", "-o", "[/z]")
     call("card", "{model}")
-    assert "[bold]x[/y]" in call("register", "{model}", "--dry-run", code=None).output
-    assert shown in call("export", "{model}", "-o", "{}", code=None).output
 
 
 def test_json_and_files_have_the_very_texts(call):
@@ -133,13 +121,3 @@ def test_json_and_files_have_the_very_texts(call):
     assert f"/{EVIL}" in about["model"]
     call("pairs", "{model}", "{pairs}", "-o", "out.jsonl")
     assert json.loads(Path("out.jsonl").read_text().splitlines()[0])["left"] == f"bank rate {EVIL}"
-
-
-def test_a_registered_model_of_such_a_name_is_listed_without_markup(call):
-    folder = Path(EVIL)
-    write_json(folder / layout.METRICS, {"val": {"auroc": 0.9}, "test": {"auroc": 0.9}})
-    done = call("register", "{model}")
-    assert "is version 1 of twicetold-questions" in done.output
-    assert "[bold]x[/y]" in done.output
-    assert "twicetold-questions/1" in call("models").output
-    assert json.loads(call("models", "--json").stdout)[0]["version"] == 1

@@ -4,6 +4,9 @@ import csv
 import io
 import json
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -93,7 +96,7 @@ def test_columns_limit_links_and_are_compared(files):
         (("--text", "title,name", "--skip-bad", "--within", "brand:5"), 1, "old.csv: column 'brand': expected numbers"),
         (("--text", "title,name", "--same", "bran"), 1, "Did you mean 'brand'?"),
         (("--text", "title,name", "--skip-bad", "--threshold", "1.5"), 1, "threshold: expected a probability"),
-        (("--compare", "words"), 2, "words"),
+        (("--text", "title,name", "--skip-bad", "--compare", "words"), 1, "or a column of old.csv, which has 'id'"),
         (("--json",), 2, "--json prints to stdout"),
         (("-o", "old.csv"), 2, "from which the left texts are read: name another file"),
         (("--html", "./old.csv"), 2, "the page would replace ./old.csv, from which the left texts are read"),
@@ -114,3 +117,24 @@ def test_one_file_on_both_sides_is_refused(files):
     done = call("old.csv", "./old.csv")
     assert done.exit_code == 2
     assert "twicetold dedupe FILE finds pairs within one file" in done.stderr
+
+
+def test_vectors_of_ones_own_are_files_columns_or_a_function(files):
+    texts = [OLD, [text for text in NEW if text]]
+    vectors = [np.random.default_rng(n).normal(size=(3, 4)) for n in range(2)]
+    for side, mine, name in zip(texts, vectors, ("old", "new"), strict=True):
+        np.save(f"{name}.npy", mine)
+        pq.write_table(pa.table({"text": side, name: mine.tolist()}), f"{name}.parquet")
+    expected = library.link(*texts, vectors=vectors, threshold=0.0)
+    known = dict(zip([*OLD, *texts[1]], np.concatenate(vectors), strict=True))
+    found = library.link(*texts, vectors=lambda some: np.array([known[text] for text in some]), threshold=0.0)
+    assert found.probability.tolist() == expected.probability.tolist()
+    for compared in ("old.npy,new.npy", "old,new"):
+        done = call("old.parquet", "new.parquet", "--compare", compared, "--threshold", "0", "-o", "out.csv")
+        assert done.exit_code == 0, done.stderr
+        written = [float(row["probability"]) for row in rows((files / "out.csv").read_text())]
+        assert written == pytest.approx(expected.probability.tolist())
+    with pytest.raises(ValueError, match="as many numbers on both sides"):
+        library.link(*texts, vectors=(vectors[0], vectors[1][:, :2]))
+    with pytest.raises(TypeError, match="those of the left table and of the right one"):
+        library.link(*texts, vectors=np.concatenate(vectors))

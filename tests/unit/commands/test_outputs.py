@@ -45,7 +45,6 @@ def refused(done, what):
         (("dedupe", "in.csv", "-o", "new.csv", "--links"), "texts"),
         (("dedupe", "in.csv", "-o", "new.csv", "--review"), "texts"),
         (("dedupe", "in.csv", "-o", "new.csv", "--html"), "texts"),
-        (("topics", "in.csv", "-o"), "texts"),
         (("label", "in.csv", "-o"), "texts"),
     ],
 )

@@ -1,11 +1,12 @@
-"""A model by whose similarity texts are grouped."""
+"""Models by whose similarity texts are grouped."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 import twicetold
 from twicetold.evaluation.decision import Decision
+from twicetold.files import write_json
 from twicetold.use.model import Model
 
 
@@ -20,3 +21,13 @@ def by_similarity():
         )
 
     return fitted
+
+
+@pytest.fixture
+def by_cosine(tmp_path):
+    """From texts and vectors to a model of them by a decision file, so that groups are by their cosine."""
+    decision = asdict(Decision(0.6, 10.0, -6.0))
+    pairs = {"file": "pairs.csv", "count": 20}
+    file = tmp_path / "cosine.json"
+    write_json(file, {"calibration": {"pairs": pairs, "about": "meaning", "decision": decision}})
+    return lambda texts, vectors: twicetold.fit(texts, vectors=vectors, decision=file)

@@ -31,10 +31,10 @@ def pairs_of(known):
 
 
 @pytest.mark.parametrize("kind", ["lexical", "vectors"])
-def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many, truth, by_similarity):
+def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many, truth, by_similarity, by_cosine):
     vectors = np.random.default_rng(0).normal(size=(len(many) // 2, 16))
     vectors = np.concatenate([vectors, vectors])
-    model = by_similarity(many, 0.35) if kind == "lexical" else twicetold.fit(many, vectors=vectors)
+    model = by_similarity(many, 0.35) if kind == "lexical" else by_cosine(many, vectors)
     found = model.dedupe(many, truth=truth)
     seen, known = found.summary.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
     codes, left, right = np.unique([str(each) for each in truth], return_inverse=True)[1], *pairs_of(known)
@@ -71,13 +71,13 @@ def test_links_are_between_distinct_texts_with_the_first_known_group_of_each(man
     assert 0 < seen["text_precision"].value < 1
 
 
-def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many):
+def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many, by_cosine):
     texts = [f"{text} {n}" for n, text in enumerate(many[:12])]
     vectors = np.repeat(np.eye(4), 3, axis=0)
-    found = twicetold.fit(texts, vectors=vectors).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
+    found = by_cosine(texts, vectors).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
     assert set(found.summary.agreement.measures) == set(MEASURES)
     assert all(measured.value == pytest.approx(1) for measured in found.summary.agreement.measures.values())
-    nothing = twicetold.fit(texts, vectors=np.eye(12)).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
+    nothing = by_cosine(texts, np.eye(12)).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
     measures = nothing.summary.agreement.measures
     assert not {"link_precision", "text_precision"} & set(measures)
     assert measures["link_recall"].value == measures["pair_f1"].value == 0

@@ -75,9 +75,9 @@ def line(count):
 
 
 @pytest.mark.parametrize("rule", ["components", "complete"])
-def test_a_chain_is_told_by_its_ends(rule):
+def test_a_chain_is_told_by_its_ends(rule, by_cosine):
     texts = [f"step {word}" for word in WORDS[:5]]
-    found = twicetold.fit(texts, vectors=line(4)).dedupe(texts, threshold=0.8, rule=rule)
+    found = by_cosine(texts, line(4)).dedupe(texts, threshold=0.8, rule=rule)
     chains = [said for said in found.summary.warnings if "chain" in said]
     if rule == "complete":
         assert found.table.density.tolist() == [1, 1]

@@ -100,11 +100,13 @@ def test_questions_are_within_the_limits_of_the_dedupe(model):
     assert all(half[each.left] == half[each.right] for each in asked)
 
 
-def test_vectors_made_elsewhere_have_no_questions():
+def test_a_decision_about_a_cosine_has_no_questions_and_vectors_without_one_have(by_cosine):
     texts = ["a tent", "the tent", "a shoe"]
     vectors = np.eye(3, dtype=np.float32) + 0.5
     with pytest.raises(TypeError, match="label draw pairs"):
-        twicetold.fit(texts, vectors=vectors).questions(texts)
+        by_cosine(texts, vectors).questions(texts)
+    [question] = twicetold.fit(texts, vectors=lambda some: vectors[: len(some)]).questions(texts).next()
+    assert {question.left, question.right} < {0, 1, 2}
 
 
 def test_equal_texts_are_one_and_no_pair_of_them_is_asked_about():

@@ -18,7 +18,6 @@ from twicetold.index import folder as folder_module
 from twicetold.index import texts as texts_module
 from twicetold.index.folder import LOCK, MANIFEST, locked
 from twicetold.index.texts import SCHEMA
-from twicetold.trained.static_table import save_table
 from twicetold.trained.vectors_identity import fingerprint
 
 TEXTS = ["bank rate cut", "bank rate cut film", "star award", "drug trial phone", "game vote", "chip phone"]
@@ -192,19 +191,6 @@ def test_the_fingerprint_is_of_weights_and_settings_and_not_of_the_threshold(run
     weights = load_file(model / layout.WEIGHTS)
     save_file({name: array + 1 for name, array in weights.items()}, model / layout.WEIGHTS)
     assert fingerprint(model) != before
-
-
-def test_an_index_is_of_one_exported_table_and_refuses_another(run, tmp_path):
-    for bits in ("int8", "float16"):
-        save_table(run("static") / layout.MODEL, tmp_path / bits, bits=bits)
-    twicetold.load(tmp_path / "int8").index(TEXTS).save(tmp_path / "index")
-    assert len(open_index(tmp_path / "index")) == len(TEXTS)
-    with pytest.raises(ValueError, match="vectors of two models cannot be compared"):
-        open_index(tmp_path / "index", tmp_path / "float16")
-    before = fingerprint(tmp_path / "int8")
-    table = np.load(tmp_path / "int8" / "table.npy")
-    np.save(tmp_path / "int8" / "table.npy", table[::-1])
-    assert fingerprint(tmp_path / "int8") != before
 
 
 def test_something_else_is_never_replaced(saved, run, tmp_path):

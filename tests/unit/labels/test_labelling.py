@@ -39,12 +39,6 @@ def test_what_was_answered_is_there_again(begin):
     assert (again.next, again.skipped, len(again.labels)) == (7, {4}, 6)
 
 
-def test_a_model_may_be_named_by_its_address(begin, run, monkeypatch):
-    folder = run() / "model"
-    monkeypatch.setattr("twicetold_lab.tracking.registry.fetch", lambda address, root: folder)
-    assert begin(model="models:/twicetold-questions@champion", pairs=3) == begin(model=folder, pairs=3)
-
-
 def test_going_on_needs_no_model(begin, monkeypatch):
     answer(begin(pairs=20), 3)
     monkeypatch.setattr(LoadedModel, "from_folder", lambda *_: pytest.fail("the model was loaded"))

@@ -31,7 +31,6 @@ from twicetold.trained.threshold_record import read_decisions, read_thresholds
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
-from twicetold_lab.export.exporting import export_table
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.deciding import choose_decisions
@@ -180,11 +179,6 @@ def test_a_folder_of_pairs_is_read_without_a_warning():
         warnings.simplefilter("error")
         model = twicetold.load(Path(__file__).parents[2] / "models" / "letters")
     assert model.about == "duplicate"
-
-
-def test_an_exported_table_answers_as_its_model_does(untrained, tmp_path):
-    export_table(str(untrained), tmp_path / "small", bits="float16", processed=tmp_path, cards=tmp_path)
-    assert twicetold.load(tmp_path / "small").decisions == twicetold.load(untrained).decisions
 
 
 def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):

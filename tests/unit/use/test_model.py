@@ -155,10 +155,8 @@ def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitt
         fitted.dedupe(ALIKE, **options)
 
 
-def test_numbers_of_topics_and_of_a_search_are_numbers(fitted):
+def test_numbers_of_reasons_and_of_a_search_are_numbers(fitted):
     for asks, name in (
-        (lambda: fitted.topics(ALIKE, count="2"), "count"),
-        (lambda: fitted.topics(ALIKE, seed="2"), "seed"),
         (lambda: fitted.why(ALIKE, ALIKE, terms="2"), "terms"),
         (lambda: fitted.index(ALIKE).search(ALIKE, k="2"), "k"),
         (lambda: fitted.index(ALIKE).search(ALIKE, k="2", not_copies=True), "k"),

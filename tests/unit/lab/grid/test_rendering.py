@@ -31,7 +31,6 @@ def conf():
         ("mine_with_model", "data=toy_questions", "mining=pseudo_labels", "teacher=static"),
         ("ensemble", "data=toy_news", "name=both", "members=[dae,tfidf]"),
         ("evaluate_elsewhere", "run=runs/x", "others=[stsb]"),
-        ("topics", "run=runs/x"),
     ],
     ids=" ".join,
 )

@@ -21,7 +21,6 @@ NEWS = {
     },
     "ensembles": {"both": {"members": ["dae", "tfidf"], "stacking": "logistic"}},
     "elsewhere": {"others": ["toy_articles", "toy_questions"], "models": ["both"]},
-    "topics": ["dae_fair"],
 }
 PARAMS = {
     "profile": "full",
@@ -56,7 +55,6 @@ def test_each_training_ensemble_and_evaluation_gets_a_row_by_its_name():
     row = {"data": "toy_news", "seed": 0}
     assert grid["ensembles"] == {"toy_news-both-0": {**row, "members": ["dae", "tfidf"], "stacking": "logistic"}}
     assert grid["elsewhere"] == {"toy_news-both-0": {**row, "others": ["toy_articles", "toy_questions"]}}
-    assert grid["topics"] == {"toy_news-dae_fair-0": row}
     assert list(grid["data"]) == list(PARAMS["grid"])
 
 
@@ -85,7 +83,7 @@ def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
         (["models"], "dae", "models must be a list of names in conf/model/; got 'dae'"),
         (["models"], ["dae", "tfidff"], "there is no model=tfidff: did you mean tfidf? There are: bimpm"),
         (["models"], ["dae", "dae"], "names toy_news-dae-0 twice"),
-        (["topic"], [], "there is no key 'topic': did you mean topics?"),
+        (["seed"], [], "there is no key 'seed': did you mean seeds?"),
         (["seeds", "dae"], ["0"], "seeds: dae must be a list of whole numbers; got ['0']"),
         (["seeds", "dea"], [0], "seeds: there is no key 'dea': did you mean dae?"),
         (["seeds"], [0, 1], "seeds must be a mapping, {} if there is nothing; got [0, 1]"),
@@ -115,7 +113,6 @@ def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
         ),
         (["elsewhere", "others"], ["toy_news", "toy_articles"], "['toy_articles', 'toy_questions']; got ['toy_news'"),
         (["elsewhere", "others"], "stsb", "others must be a list of 2 or 3"),
-        (["topics"], ["bm25"], "topics: toy_news-bm25-0 is no cell and no ensemble"),
     ],
 )
 def test_names_that_make_no_sense_are_refused(keys, value, message):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import measure_any_file as script
+from twicetold.evaluation.group_metrics import group_scores
 from twicetold.matching.matcher import Matcher
 from twicetold_lab.matching import made
 from twicetold_lab.matching.learning import labelled
-from twicetold_lab.matching.measures import group_scores
 from twicetold_lab.matching.sources import LabelledFile
 
 
@@ -29,8 +29,8 @@ def rows() -> list[script.Row]:
 
 def test_each_column_has_the_scores_of_its_groups(rows: list[script.Row]) -> None:
     names, tickets = rows
-    assert list(names.scores) == ["dedupe", "held out", "best threshold", "by length", "columns"]
-    assert names.scores["by length"] == group_scores(names.file.truth, [len(text) for text in names.file.texts])
+    assert list(names.scores) == ["dedupe", "held out", "best threshold", "all labels", "by length", "columns"]
+    assert names.scores["by length"] == group_scores([len(text) for text in names.file.texts], names.file.truth)
     assert names.scores["columns"] is None
     assert tickets.scores["columns"].f1 == 0
 

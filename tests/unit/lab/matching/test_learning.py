@@ -5,7 +5,7 @@ import pytest
 
 from twicetold_lab.matching import made
 from twicetold_lab.matching.learning import Labelled, group_of_texts, held_out, labelled, learn
-from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, group_scores, meaning
+from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, meaning
 from twicetold_lab.matching.sources import LabelledFile, copied
 
 
@@ -36,12 +36,6 @@ def test_copies_differ_little_and_keep_their_numbers() -> None:
     assert len(copies.texts) > 100
     for text, origin in zip(copies.texts, copies.truth, strict=True):
         assert [word.strip(",.!") for word in text.split() if word[0].isdigit()] == [origin.split()[1]]
-
-
-def test_scores_of_groups_are_those_of_pairs() -> None:
-    scores = group_scores([0, 0, 0, 1, 2], [0, 0, 1, 1, 2])
-    assert (scores.precision, scores.recall) == (0.5, pytest.approx(1 / 3))
-    assert group_scores([0, 1], [0, 1]).f1 == 1
 
 
 def test_learning_does_not_depend_on_the_order_of_the_files(files: list[Labelled]) -> None:

@@ -1,5 +1,4 @@
 import dataclasses
-import math
 import mmap
 import os
 import sys
@@ -10,9 +9,7 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from twicetold import layout
 from twicetold.trained.memory import forget_peak, peak_resident, resident
-from twicetold.trained.static_table import save_table
 from twicetold_lab.scoring import measuring
 from twicetold_lab.scoring.cost import MANY, Cost
 from twicetold_lab.scoring.measuring import PARALLEL_TOKENIZERS, measure_cost, model_bytes, one_thread, timed
@@ -88,14 +85,6 @@ def test_with_8_bits_each_row_of_a_matrix_has_a_scale_and_all_else_stays(tmp_pat
     size, size_8_bits = model_bytes(tmp_path)
     assert size == sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
     assert size - size_8_bits == (4 * 35 - 35 - 4 * 7) + (4 * 24 - 24 - 4 * 3)
-
-
-def test_the_8_bits_of_static_are_those_of_its_export_up_to_the_heads_of_files(run, tmp_path):
-    model, small = run("static") / layout.MODEL, tmp_path / "small"
-    save_table(model, small, bits="int8")
-    left_out = (model / layout.PRECISION).stat().st_size if (model / layout.PRECISION).is_file() else 0
-    exported = sum(file.stat().st_size for file in small.iterdir())
-    assert math.isclose(model_bytes(model)[1], exported + left_out, abs_tol=1000)
 
 
 def test_calls_are_numbered_and_are_as_many_as_fit_and_at_least_so_many():

@@ -1,1 +1,0 @@
-"""Uses of text vectors besides duplicates: groups by topic, and their measures."""
