@@ -12,6 +12,7 @@ Imports neither torch nor the library, but for how scripts end and for digests; 
 import checkout  # noqa: F401 (for its effects)
 
 import gc
+import json
 import multiprocessing
 import os
 import signal
@@ -26,13 +27,17 @@ import yaml
 from hydra import initialize
 
 from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_lab.grid.lock import READS, settings_of
 from twicetold_lab.grid.rendering import (
+    KEPT,
     cell,
     composed,
     data_of,
     digest_of,
     for_cell,
     for_data,
+    keep_in,
+    kept_in,
     name_of,
     of_data,
     tracked,
@@ -51,6 +56,7 @@ from twicetold_lab.grid.rows import (
     written,
 )
 
+STORE = Path("build/composed.json")
 KINDS = ("prepare", "pretrained", "train", "self_training", "elsewhere")
 OF_MODELS = ("train", "elsewhere")
 """Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
@@ -76,6 +82,7 @@ def main() -> None:
     cells = [Job("train", key, row) for key, row in grid["cells"].items()]
     for kind in KINDS:
         (out / kind).mkdir(parents=True, exist_ok=True)
+    kept_in(STORE)
     # Before the pool, whose processes then have most of the code parsed.
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
     processes = max(1, min(len(os.sched_getaffinity(0)), len(cells) // 4))
@@ -85,19 +92,20 @@ def main() -> None:
         multiprocessing.get_context("fork").Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
     ):
         try:
-            composed_cells = dict(pool.imap_unordered(partial(render_cell, grid=grid, out=out), cells, chunksize=4))
-            grid = with_files(grid, {key: files for key, (_, files) in composed_cells.items()})
-            if written(grid, CELLS):
-                raise ValueError(
-                    f"{PARAMS} names other cells than {CELLS} had, which dvc.yaml reads: it is written anew. Call the "
-                    "same command again"
-                )
-            scoring = {key: parts for key, (parts, _) in composed_cells.items()}
+            parts = pool.imap_unordered(partial(render_cell, grid=grid, out=out), cells, chunksize=4)
+            scoring, files = {}, {}
+            for key, built, read, composed_there in parts:
+                scoring[key], files[key] = built, read
+                KEPT.update(composed_there)
+            grid = with_files(grid, files)
+            if written(grid, CELLS) and "DVC_STAGE" in os.environ:  # DVC has read the former rows
+                raise ValueError(f"{PARAMS} names other cells than {CELLS} did, which is now written: call `dvc` again")
             rest = partial(render, grid=grid, out=out, scoring=scoring)
-            for _ in pool.imap_unordered(rest, jobs_of(grid), chunksize=4):
-                pass
+            for composed_there in pool.imap_unordered(rest, jobs_of(grid), chunksize=4):
+                KEPT.update(composed_there)
         except ValueError as error:
             raise SystemExit(str(error)) from None
+    keep_in(STORE)
 
 
 def jobs_of(grid: Config) -> list[Job]:
@@ -108,29 +116,40 @@ def jobs_of(grid: Config) -> list[Job]:
     return jobs + [Job(kind, key, row) for kind in KINDS[3:] for key, row in grid[kind].items()]
 
 
-def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, tuple[Config, Config]]:
+def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config, Config, dict[str, str]]:
     """Compose and write the file of one training.
 
     Returns:
-        Its key, the parts that are built to score with its trained model, and the files that it reads.
+        Its key, the parts that are built to score with its trained model, the files that it reads, and what was
+        composed for it.
     """
-    row = job.row
+    row, before = job.row, {*KEPT}
     config = cell(job.key, row, grid)
     check_cell(job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid))
     scoring = {key: config[key] for key in SCORING}
     evaluated = scoring | {"evaluator": config["evaluator"]}
-    config["code"] = identities({"train": learnt_from(config), "evaluate": evaluated, "measure": scoring})
+    finish(job, config, {"train": learnt_from(config), "evaluate": evaluated, "measure": scoring}, out)
+    return job.key, scoring, files_of(job.key, row, config), {k: v for k, v in KEPT.items() if k not in before}
+
+
+def finish(job: Job, config: Config, built: Mapping[str, Any], out: Path) -> None:
+    """Write a config, with the code of the stages that read it, and digests of their settings beside it.
+
+    Args:
+        job: what it is.
+        config: composed.
+        built: stage -> parts that its script builds.
+        out: folder of all files.
+    """
+    config["code"] = {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
     write(out / job.kind / f"{job.key}.yaml", config)
-    return job.key, (scoring, files_of(job.key, row, config))
+    settings = {stage: settings_of(stage, config) for stage in built if stage in READS}
+    compared = json.dumps({"code": config["code"], "settings": settings})
+    (out / job.kind / f"{job.key}.json").write_text(compared, encoding="utf-8")  # DVC takes seconds for as much YAML
 
 
-def identities(built: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes of the code of stages, which build these parts of a config."""
-    return {stage: code_identity(f"pipelines/{stage}.py", parts) for stage, parts in built.items()}
-
-
-def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> None:
-    """Compose and write one other file.
+def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> dict[str, str]:
+    """Compose and write one other file; what was composed for it.
 
     Args:
         job: what it is.
@@ -138,6 +157,7 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
         out: folder of all files.
         scoring: of each training, the parts that are built to score with its model.
     """
+    before = {*KEPT}
     row, run = job.row, f"run=${{paths.runs}}/{job.key}"
     models = [scoring[member] for member in members_of(grid, job.key)] if job.kind in OF_MODELS else []
     built: dict[str, Any]
@@ -160,8 +180,8 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
         names = [f"{name}={row[name]}" for name in ("data", "seed", "members", "stacking") if name in row]
         config = composed("ensemble", *names, f"name={name_of(job.key, row)}", *tracked(grid))
         built = {"ensemble": models, "evaluate": [*models, config["evaluator"]], "measure": models}
-    config["code"] = identities(built)
-    write(out / job.kind / f"{job.key}.yaml", config)
+    finish(job, config, built, out)
+    return {key: text for key, text in KEPT.items() if key not in before}
 
 
 if __name__ == "__main__":

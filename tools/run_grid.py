@@ -18,6 +18,7 @@ import difflib
 import fnmatch
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -40,11 +41,14 @@ from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
 from twicetold_lab.grid.fan_out import do_without_git, graph, repository
+from twicetold_lab.grid.lock import changes, settings_file
 from twicetold_lab.grid.rows import CELLS, read_grid
 from twicetold_lab.runs.environment import observed, processor
 from twicetold_lab.tracking.repository import commit_now
 
 LOGS = Path("build/logs")
+RENDERED = Path("build/conf")
+RAN_WITH = Path("build/ran")  # settings of each stage's last run here
 DVC_TMP = Path(".dvc/tmp")
 LAST_RUN = Path("runs", layout.LAST_RUN)
 RAN = "Running stage"  # what DVC says before it runs a command, not where its run cache has the result
@@ -103,6 +107,8 @@ def main() -> None:
     compose()
     last = json.loads(LAST_RUN.read_text(encoding="utf-8")) if LAST_RUN.exists() else {"stages": {}}
     plan, names = plan_of(last["stages"], chosen.stages)
+    for line in changes(plan.after, RENDERED, RAN_WITH):
+        print(line)
     if plan.after:
         print(
             f"{len(plan.after)} of {len(names)} stages to check or run, {chosen.jobs} at a time on {processor()}: "
@@ -264,6 +270,9 @@ def take(plan: Plan, result: Result, *, jobs: int) -> None:
         plan.done.add(name)
     if ran and not why:
         plan.took[name] = round(took, 1)
+        if (settings := settings_file(name, RENDERED)).is_file():
+            RAN_WITH.mkdir(parents=True, exist_ok=True)
+            shutil.copy(settings, RAN_WITH / f"{name}.yaml")
     if ran or why:
         share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
         end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from report import EARLIER
-from twicetold_lab.grid.lock import compared, locked_stages
+from twicetold_lab.grid.lock import changes, compared, locked_stages, settings_of
 from twicetold_lab.grid.lock import rendered as rendered_now
 
 ROOT = Path(__file__).parents[2]
@@ -77,51 +77,57 @@ def test_the_lock_records_nothing_that_changes_with_every_commit_or_on_every_mac
     assert {name.partition("@")[0] for name in locked_stages(ROOT)} <= {*STAGES}
 
 
+def cell(**changed):
+    """The rendered config of a cell with other values."""
+    config = {**CELL, **changed}
+    return config | {"settings": {stage: settings_of(stage, config) for stage in ("train", "evaluate")}}
+
+
 @pytest.fixture
 def rendered(tmp_path):
     (tmp_path / "train").mkdir()
-    (tmp_path / "train" / "a-b-0.yaml").write_text(yaml.safe_dump(CELL))
+    (tmp_path / "train" / "a-b-0.json").write_text(json.dumps({key: cell()[key] for key in ("code", "settings")}))
     return tmp_path
 
 
 def locked(**changed):
-    keys = {"train": "name features encoder examples objective optimizer trainer".split()}
-    keys["train"] += ["negatives", "seed"]
-    keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
-    keys |= {"evaluate": ["evaluator", "tuned_how", "code.evaluate"], "measure": ["code.measure"]}
-    flat = {**CELL, **{f"{part}.{key}": value for part in ("evaluator", "code") for key, value in CELL[part].items()}}
-    flat |= changed
-    path = "build/conf/train/a-b-0.yaml"
-    return {f"{s}@a-b-0": {"params": {path: {k: flat[k] for k in names if k in flat}}} for s, names in keys.items()}
+    config = cell(**changed)
+    keys = {"train": ["settings", "code"], "evaluate": ["settings", "code"], "measure": ["code"]}
+    tracked = {stage: {f"{part}.{stage}": config[part][stage] for part in parts} for stage, parts in keys.items()}
+    return {f"{stage}@a-b-0": {"params": {"build/conf/train/a-b-0.json": values}} for stage, values in tracked.items()}
 
 
 @pytest.mark.parametrize(
     ("changed", "stale"),
     [
-        ({}, set()),
-        ({"trainer": {"lr": "1e-05"}}, set()),  # as DVC writes it
-        ({"code.train": "beef"}, {"train@a-b-0"}),
-        ({"code.evaluate": "beef"}, {"evaluate@a-b-0"}),
-        ({"code.measure": "beef"}, {"measure@a-b-0"}),
-        ({"seed": 1}, {"train@a-b-0"}),
-        ({"evaluator.bins": 9}, {"train@a-b-0"}),
-        ({"evaluator": {**CELL["evaluator"], "resamples": 8}}, {"evaluate@a-b-0"}),
+        ({}, {}),
+        ({"code": CELL["code"] | {"train": "beef"}}, {"train@a-b-0": {"code.train"}}),
+        ({"code": CELL["code"] | {"measure": "beef"}}, {"measure@a-b-0": {"code.measure"}}),
+        ({"seed": 1, "trainer": {"lr": 1e-4}}, {"train@a-b-0": {"seed", "trainer"}}),
+        (
+            {"evaluator": {**CELL["evaluator"], "bins": 9}},
+            {"train@a-b-0": {"evaluator.bins"}, "evaluate@a-b-0": {"evaluator"}},
+        ),
+        ({"evaluator": {**CELL["evaluator"], "resamples": 8}}, {"evaluate@a-b-0": {"evaluator"}}),
+        ({"runtime": {"workers": 8}}, {}),
     ],
 )
-def test_a_stage_is_stale_if_a_key_that_it_tracks_is_another(rendered, changed, stale):
-    assert compared(STAGES, locked(**changed), rendered).keys() == stale
+def test_a_stage_is_stale_by_the_keys_that_it_tracks(rendered, changed, stale):
+    assert compared(STAGES, locked(**changed), rendered) == stale
 
 
 def test_a_stage_that_never_ran_and_a_key_that_was_not_tracked_are_stale(rendered):
     known = locked()
-    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["evaluator"]
+    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.json"]["settings.evaluate"]
     del known["train@a-b-0"]
     assert compared(STAGES, known, rendered).keys() == {"train@a-b-0", "evaluate@a-b-0"}
 
 
-def test_a_stale_stage_has_the_keys_that_are_others(rendered):
-    known = locked(**{"code.train": "beef", "seed": 1})
-    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["tuned_how"]
-    known["measure@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["seed"] = 0
-    changed = {"train@a-b-0": {"code.train", "seed"}, "evaluate@a-b-0": {"tuned_how"}, "measure@a-b-0": {"seed"}}
-    assert compared(STAGES, known, rendered) == changed
+def test_settings_that_differ_from_the_last_run_are_named_with_both_values(tmp_path):
+    for folder, lr in (("now/train", 0.2), ("then", 0.1)):
+        (tmp_path / folder).mkdir(parents=True)
+        name = "a-b-0.yaml" if lr == 0.2 else "train@a-b-0.yaml"
+        settings = CELL | {"optimizer": {"lr": lr}, "runtime": {"workers": lr}}
+        (tmp_path / folder / name).write_text(yaml.safe_dump(settings))
+    lines = changes(["train@a-b-0", "train@a-b-1"], tmp_path / "now", tmp_path / "then")
+    assert lines == ["train@a-b-0: optimizer.lr 0.1 -> 0.2"]

@@ -11,8 +11,8 @@ from omegaconf import OmegaConf
 from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
 from twicetold_lab.data.download import RemoteFile
+from twicetold_lab.grid.lock import READS
 from twicetold_lab.grid.rows import read_grid
-from twicetold_lab.runs.identity import LEARNING_KEYS
 from twicetold_lab.scoring import cost
 
 ROOT = Path(__file__).parents[2]
@@ -103,13 +103,9 @@ def test_each_stage_has_a_script_of_its_name(stage):
 @pytest.mark.parametrize("stage", sorted(set(STAGES) - {"compose"}))
 def test_each_stage_tracks_its_code_as_a_key_and_lists_no_source_file(stage):
     keys = [key for entry in part_of(stage)["params"] if isinstance(entry, dict) for key in next(iter(entry.values()))]
-    assert f"code.{stage.removesuffix('_ensemble')}" in keys
+    kind = stage.removesuffix("_ensemble")
+    assert keys == [*([f"settings.{kind}"] if kind in READS else []), f"code.{kind}"]
     assert not [path for path in part_of(stage).get("deps", []) if path.startswith(("src", "pipelines", "conf"))]
-
-
-def test_dvc_tracks_the_learning_keys():
-    (tracked,) = part_of("train")["params"][0].values()
-    assert tuple(tracked) == (*LEARNING_KEYS, "code.train")
 
 
 def test_dvc_yaml_uses_the_file_names_of_the_layout():

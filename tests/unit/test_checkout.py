@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [path for path in sorted((ROOT / "pipelines").glob("*.py")) if "if __name__ ==" in path.read_text()]
-TOOLS = [ROOT / "tools" / f"{name}.py" for name in ("edit_reach", "gpu_check", "make_examples", "run_grid")]
+TOOLS = [ROOT / "tools" / f"{name}.py" for name in ("gpu_check", "make_examples", "run_grid")]
 WHERE = "import twicetold; print(twicetold.__file__)"
 SCRIPT = f"""
 import checkout

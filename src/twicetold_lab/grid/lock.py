@@ -1,11 +1,15 @@
-"""Staleness of dvc.lock: stages whose settings or code differ from those that it records.
+"""Settings that a stage depends on, as a line of digests, and staleness of dvc.lock: stages that it records otherwise.
 
-Read from files in Git alone, without the data and without DVC, which would also compare files.
+dvc.lock would list every value that a stage reads. The line has a digest for each key: `seed:5feceb66`. So the lock is
+short, and yet says which part has changed. Staleness is read from files in Git alone, without the data and without DVC,
+which would also compare files.
 """
 
+import hashlib
+import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +17,25 @@ from typing import Any
 
 import yaml
 
+from twicetold_lab.runs.identity import ENSEMBLE_KEYS, LEARNING_KEYS
+
 RENDERED = "${paths.rendered}/"  # in dvc.yaml, before a file that compose writes
+READS = {
+    "download": ("data.download",),
+    "download_pretrained": ("pretrained",),
+    "prepare": ("data.name", "data.source", "own_file"),
+    "mine": ("data.name", "data.label", "mining"),
+    "train": LEARNING_KEYS,
+    "evaluate": ("evaluator", "tuned_how"),
+    "mine_with_model": ("data.name", "data.label", "mining"),
+    "ensemble": ENSEMBLE_KEYS,
+    "evaluate_elsewhere": ("others", "evaluator"),
+}
+"""Keys of its rendered config that a stage reads; what is not here, such as devices and tracking, changes no output."""
+FOLDERS = {"download": "prepare", "prepare": "prepare", "mine": "prepare", "download_pretrained": "pretrained"}
+FOLDERS |= {"mine_with_model": "self_training", "evaluate_elsewhere": "elsewhere"}
+"""Stage -> folder of its rendered settings; train: of all others."""
+SETTINGS = "settings."  # before the name of a stage, in params of dvc.yaml
 ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C takes a tenth of the time
 
@@ -59,61 +81,93 @@ def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Pat
     """
     return {
         f"{stage}@{key}": changed
-        for file in sorted(rendered.glob("*/*.yaml"))
-        for config in [_read(file)]
+        for file in sorted(rendered.glob("*/*.json"))
+        for config in [json.loads(file.read_text(encoding="utf-8"))]
         for stage, key, names in _reading(stages, file, config)
         if (changed := _differing({n: _at(config, n) for n in names}, _recorded(locked.get(f"{stage}@{key}", {}))))
     }
 
 
+def settings_of(stage: str, config: Mapping[str, Any]) -> str:
+    """The keys that a stage reads of its config, each with a digest of its value.
+
+    Examples:
+        >>> settings_of("evaluate", {"evaluator": {"bins": 8}, "tuned_how": "by hand", "runtime": {}})
+        'evaluator:987048cb tuned_how:2c6899bb'
+    """
+    return " ".join(f"{key}:{_digest(_at(config, key))}" for key in READS[stage])
+
+
+def settings_file(stage: str, rendered: Path) -> Path:
+    """The rendered settings of a stage."""
+    kind, _, key = stage.partition("@")
+    return rendered / FOLDERS.get(kind, "train") / f"{key}.yaml"
+
+
+def changes(stale: Iterable[str], rendered: Path, ran_with: Path) -> list[str]:
+    """The settings that differ from those of the last run of stages: `train@x: optimizer.lr 0.1 -> 0.2`.
+
+    Args:
+        stale: the stages.
+        rendered: folder that compose wrote.
+        ran_with: folder with the settings of each stage's last run, `<stage>.yaml`, as far as they are known.
+    """
+    lines = []
+    for stage in sorted(stale):
+        files = [ran_with / f"{stage}.yaml", settings_file(stage, rendered)]
+        if all(file.is_file() for file in files):
+            reads = READS.get(stage.partition("@")[0].removesuffix("_ensemble"), ())
+            one, other = ({k: v for name in reads for k, v in _flat(_at(_read(f), name), name)} for f in files)
+            differing = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+            lines += [f"{stage}: {key} {one.get(key)!r} -> {other.get(key)!r}" for key in differing]
+    return lines
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values of settings."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}")
+    else:
+        yield key, value
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """The keys that only one has, or that have another value; classes that moved to the lab alone are the same."""
-    keys = {**one, **other}
-    return {key for key in keys if key not in one or key not in other or _moved(one[key]) != _moved(other[key])}
-
-
-def _moved(value: Any) -> Any:
-    """A value with classes and functions of either package as if they were in one."""
-    if isinstance(value, dict):
-        return {name: _moved(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_moved(each) for each in value]
-    return value.replace("twicetold_lab.", "twicetold.", 1) if isinstance(value, str) else value
+    """The keys that only one has, or that have another value."""
+    changed = {name for name in {**one, **other} if one.get(name) != other.get(name)}
+    settings = {name for name in changed if name.startswith(SETTINGS)}
+    pairs = [{*f"{each.get(name, '')}".split()} for name in settings for each in (one, other)]
+    parts = {
+        part.partition(":")[0] for first, second in zip(pairs[::2], pairs[1::2], strict=True) for part in first ^ second
+    }
+    return changed - settings | parts
 
 
 def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
     """The stages that read a rendered file, and the keys that they track of it."""
     for stage, about in stages.items():
         (tracked,) = [entry for entry in about.get("do", {}).get("params", []) if isinstance(entry, dict)] or [{}]
-        files = [f"{RENDERED}{file.parent.name}/{row}.yaml" for row in ROWS]
+        files = [f"{RENDERED}{file.parent.name}/{row}.json" for row in ROWS]
         names: list[str] = next((tracked[name] for name in files if name in tracked), [])
         of_ensembles = "ensemble" in stage
-        if names and (file.parent.name != "train" or of_ensembles == ("members" in config)):
+        if names and (file.parent.name != "train" or of_ensembles == ("ensemble" in config["settings"])):
             yield stage, file.stem, names
 
 
 def _recorded(locked: Mapping[str, Any]) -> dict[str, Any]:
     """The keys that the lock has of a stage's rendered file."""
-    return {name: _number(value) for keys in locked.get("params", {}).values() for name, value in keys.items()}
+    return {name: value for keys in locked.get("params", {}).values() for name, value in keys.items()}
 
 
 def _at(config: Any, name: str) -> Any:
     """The value at a dotted key; None where there is none, as DVC records it."""
     for part in name.split("."):
         config = (config or {}).get(part)
-    return _number(config)
-
-
-def _number(value: Any) -> Any:
-    """A value with numbers as numbers: DVC writes 1e-05, which is a text for PyYAML."""
-    if isinstance(value, dict):
-        return {key: _number(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_number(inner) for inner in value]
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+    return config
 
 
 def _read(file: Path) -> Any:

@@ -2,9 +2,11 @@
 
 `compose` gives what `hydra.compose` gives, in less time. For each config, Hydra parses every file anew, and composes
 its own settings as well, which are as many files as ours and are then dropped. Here each file is parsed once, and
-Hydra's own settings are left out.
+Hydra's own settings are left out. What was composed is kept for the next call, as long as conf/ is the same.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,8 +25,13 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
+from twicetold.files import write_text
 from twicetold_lab.grid.code_identity import Config
+from twicetold_lab.grid.rows import CELLS
+from twicetold_lab.grid.settings import CONF
 
+KEPT: dict[str, str] = {}
+"""What was composed, as JSON, by primary config and overrides."""
 HYDRAS = "override hydra/"
 """Beginning of an entry of a defaults list that chooses a part of Hydra's own settings."""
 
@@ -48,7 +55,6 @@ def for_data(key: str, grid: Config) -> list[str]:
     return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
 
 
-@cache
 def data_of(*overrides: str) -> Config:
     """The settings of a dataset with which the data stages run."""
     return dict(composed("prepare", *overrides)["data"])
@@ -84,12 +90,31 @@ def composed(primary: str, *overrides: str) -> Config:
     Raises:
         ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
     """
-    try:
-        config = OmegaConf.to_container(compose(primary, overrides), resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
-    assert isinstance(config, dict)
+    if (key := " ".join((primary, *overrides))) not in KEPT:
+        try:
+            KEPT[key] = json.dumps(OmegaConf.to_container(compose(primary, overrides), resolve=True))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
+    config: Config = json.loads(KEPT[key])
     return config
+
+
+def kept_in(file: Path) -> None:
+    """Take what an earlier call has composed, if conf/ and this file are as they were then."""
+    if file.is_file():
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        KEPT.update(stored["composed"] if stored["of"] == _sources() else {})
+
+
+def keep_in(file: Path) -> None:
+    """Write what has been composed, for a later call."""
+    write_text(file, json.dumps({"of": _sources(), "composed": KEPT}))
+
+
+def _sources() -> str:
+    """Digest of all that a composition depends on, beside Hydra."""
+    files = [Path(__file__), *sorted(file for file in CONF.rglob("*.yaml") if file.name != CELLS.name)]
+    return hashlib.sha256(b"".join(f"{file}\n".encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 class Dumper(yaml.CSafeDumper):

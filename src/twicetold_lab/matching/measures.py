@@ -73,7 +73,7 @@ def answered(
 ) -> dict[int, GroupScores]:
     """Scores of `groups_after`, by number of answers."""
     found = groups_after(one, matcher, budgets, seed=seed, wrong=wrong)
-    return {budget: group_scores(one.file.truth, groups) for budget, groups in found.items()}
+    return {budget: group_scores(groups, one.file.truth) for budget, groups in found.items()}
 
 
 def groups_after(
