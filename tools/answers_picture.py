@@ -19,9 +19,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import measure_any_file
+from twicetold.evaluation.group_metrics import group_scores
 from twicetold.files import write_text
 from twicetold_lab.matching.learning import held_out, labelled
-from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, group_scores
+from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher
 from twicetold_lab.matching.sources import same_files
 
 PICTURE = Path("docs/images/answers.svg")
@@ -53,7 +54,7 @@ def main() -> None:
             runs = [answered(one, matcher, ANSWERS, seed=seed) for seed in SEEDS]
             curve = [by_matcher(one, matcher).f1, *(np.mean([run[count].f1 for run in runs]) for count in ANSWERS)]
             groups = semhash(one.file)
-            lines = {"b": best_threshold(one, blended(one)).f1, "s": group_scores(one.file.truth, groups).f1}
+            lines = {"b": best_threshold(one, blended(one)).f1, "s": group_scores(groups, one.file.truth).f1}
             panels[FILES[one.file.name]] = {"m": curve, **{name: [value] * len(curve) for name, value in lines.items()}}
             print(one.file.name, *(f"{value:.3f}" for value in curve), *(f"{key} {v:.3f}" for key, v in lines.items()))
     write_text(PICTURE, drawing(panels))

@@ -95,7 +95,7 @@ def test_models_beside_other_libraries_are_those_of_the_results():
     compared = [(row["data"].strip("`"), row["library"].strip("`"), row["AP"]) for row in rows]
     now = {(data, model): boards[data][model] for data, model, _ in compared if model in boards.get(data, {})}
     of_one_seed = {row: value for row, value in now.items() if "±" not in value}
-    assert len(of_one_seed) > 3
+    assert len(of_one_seed) > 2
     assert [row for row in compared if row[:2] in of_one_seed and as_number(now[row[:2]]) != float(row[2])] == []
 
 

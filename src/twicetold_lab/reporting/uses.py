@@ -6,7 +6,7 @@ from dataclasses import replace
 from twicetold.evaluation.thresholds import TARGETS
 from twicetold_lab.evaluation.operating_points import OperatingPoint
 from twicetold_lab.reporting.glossary import describe, number, share, size
-from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, SEARCH, Leaderboard, Row, best_rule, cheapest
+from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, DEFAULT, SEARCH, Leaderboard, Row, best_rule, cheapest
 from twicetold_lab.reporting.tables import (
     MISSING,
     NOTHING,
@@ -99,6 +99,7 @@ def use_sections(board: Leaderboard, kind: str, peers: Mapping[str, Sequence[flo
             others = [name for name in others if describe(name).group in groups and name != "ari_average"]
         rows = board.ranked(measure)
         rows += [one for row in rows for one in row.with_answers] if use == DEDUPE else []
+        rows.sort(key=lambda row: row.model != DEFAULT)  # the others stay in their order
         lower = [LOWER_BOUND] if use == DEDUPE and kind == "labelled_pairs" else []
         table = comparison(rows, measure, board, others=[name for name in others if name != measure])
         notes = _peers_note(peers) if use == DEDUPE else []
