@@ -13,11 +13,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.models.protocol import Encoder
 from twicetold_lab.examples.batches import Batch
 from twicetold_lab.objectives.protocol import Objective
-from twicetold_lab.training.gradient_caching import encode_in_chunks
 from twicetold_lab.training.schedule import MakeOptimizer, Schedule, Validate
 from twicetold_lab.training.solvers.protocol import Steps
 
@@ -141,7 +140,7 @@ class Learner(pl.LightningModule):
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
         """
         sides = (batch.anchor, batch.positive, batch.negative)
-        anchor, positive, negative = (None if side is None else self._encode(side) for side in sides)
+        anchor, positive, negative = (None if side is None else self.encoder.encode(side) for side in sides)
         assert anchor is not None
         if not self.objective.needs_score:
             self._check_vectors(anchor)
@@ -167,11 +166,6 @@ class Learner(pl.LightningModule):
                 f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
                 "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
             )
-
-    def _encode(self, features: SparseRows) -> Encoding:
-        if self.schedule.micro_batch is None:
-            return self.encoder.encode(features)
-        return encode_in_chunks(self.encoder, features, self.schedule.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.

@@ -22,7 +22,6 @@ OF_GRADIENTS = (
     "warmup_steps",
     "decay",
     "gradient_clip",
-    "micro_batch",
     "accumulate_grad_batches",
     "lr_scheduler",
 )

@@ -39,7 +39,6 @@ class Schedule:
         warmup_steps: steps in which the learning rate rises; None for none.
         decay: of the learning rate afterwards. None: constant; `inverse_sqrt`: inverse square root of the step
             (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
-        micro_batch: texts encoded at once, to save memory (`gradient_caching`); None: all.
         accumulate_grad_batches: batches whose gradients are added up for one step; None: each has its own.
         lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate, in place of warm-up and decay.
         lr_scheduler_interval: whether it goes on after an `epoch` or a `step`.
@@ -57,7 +56,6 @@ class Schedule:
     precision: Literal["32-true", "bf16-mixed", "auto"] = "32-true"
     warmup_steps: int | None = None
     decay: Literal["inverse_sqrt", "linear"] | None = None
-    micro_batch: int | None = None
     accumulate_grad_batches: int | None = None
     lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None
     lr_scheduler_interval: Literal["epoch", "step"] = "epoch"
@@ -69,7 +67,6 @@ class Schedule:
             ("batch_size", 1, False),
             ("patience", 0, True),
             ("warmup_steps", 0, True),
-            ("micro_batch", 1, True),
             ("accumulate_grad_batches", 1, True),
         ):
             value, or_null = getattr(self, name), " or null" * optional
