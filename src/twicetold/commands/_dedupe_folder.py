@@ -73,7 +73,7 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     result = dedupe_folder(
         Path(folder),
         settings,
-        launcher(asked.on, asked.workers, asked.launch),
+        launcher(asked.workers),
         keep_stages=asked.keep_stages,
         progress=lambda line: print(line, file=sys.stderr),
     )
@@ -93,7 +93,7 @@ def _settings(model: str, given: Mapping[str, Any], asked: FolderSettings) -> "S
 
     if given["out"] == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
-    each = bytes_of(asked.memory) // (1 if asked.on in ("submitit", "ray") else asked.workers)
+    each = bytes_of(asked.memory) // asked.workers
     if each < LIBRARIES + LEAST:
         raise typer.BadParameter(
             f"--folder memory={asked.memory}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "

@@ -507,7 +507,7 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
 
 
 def test_processes_give_the_same(run, many, parts, deduped):
-    workers = launcher(None, 2)
+    workers = launcher(2)
 
     def launch(folder, tasks):
         return (workers if tasks[0].stage in ("read", "join") else here)(folder, tasks)
