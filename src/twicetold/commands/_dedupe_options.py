@@ -23,10 +23,6 @@ class Common(Reading):
         bool, typer.Option("--drop", help="Write representatives alone; the other rows go beside them.")
     ] = False
     as_json: Json = False
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
-    ] = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +39,9 @@ class OfFile:
         typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
     ] = None
     html: Html = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold.")
+    ] = False
     ask: Annotated[
         int | None,
         typer.Option(
