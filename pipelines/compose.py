@@ -1,4 +1,4 @@
-"""Render each cell of params.yaml to a resolved config with the hashes of its code.
+"""Render each cell of params.yaml to a resolved config with the hashes of its code, and its row to conf/cells.yaml.
 
 Usage: python pipelines/compose.py <folder>
 
@@ -22,8 +22,8 @@ from pathlib import Path
 from sys import argv
 from typing import Any
 
+import yaml
 from hydra import initialize
-from omegaconf import OmegaConf
 
 from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from
 from twicetold_lab.grid.rendering import (
@@ -38,8 +38,20 @@ from twicetold_lab.grid.rendering import (
     tracked,
     write,
 )
-from twicetold_lab.grid.rows import check_cell, check_data, check_grid, members_of, run_of
+from twicetold_lab.grid.rows import (
+    CELLS,
+    PARAMS,
+    check_cell,
+    check_data,
+    expanded,
+    files_of,
+    members_of,
+    run_of,
+    with_files,
+    written,
+)
 
+KINDS = ("prepare", "pretrained", "train", "self_training", "elsewhere")
 OF_MODELS = ("train", "elsewhere")
 """Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
 
@@ -48,27 +60,21 @@ OF_MODELS = ("train", "elsewhere")
 class Job:
     """One file to render."""
 
-    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere
+    kind: str  # its folder, of KINDS
     key: str
-    row: Mapping[str, Any]  # of params.yaml
+    row: Mapping[str, Any]  # of the grid
 
 
 def main() -> None:
     if len(argv) != 2 or argv[1].startswith("-"):
         raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
-    grid, out = OmegaConf.to_container(OmegaConf.load("params.yaml")), Path(argv[1])
-    assert isinstance(grid, dict)
+    out = Path(argv[1])
     try:
-        check_grid(grid)
+        grid = expanded(yaml.safe_load(PARAMS.read_text(encoding="utf-8")))
     except ValueError as error:
         raise SystemExit(str(error)) from None
     cells = [Job("train", key, row) for key, row in grid["cells"].items()]
-    jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
-    jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
-    jobs += [Job("train", key, row) for key, row in grid["ensembles"].items()]
-    jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
-    jobs += [Job("elsewhere", key, row) for key, row in grid["elsewhere"].items()]
-    for kind in {job.kind for job in [*cells, *jobs]}:
+    for kind in KINDS:
         (out / kind).mkdir(parents=True, exist_ok=True)
     # Before the pool, whose processes then have most of the code parsed.
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
@@ -79,19 +85,34 @@ def main() -> None:
         multiprocessing.get_context("fork").Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
     ):
         try:
-            rendered = partial(render_cell, grid=grid, out=out)
-            scoring = dict(pool.imap_unordered(rendered, cells, chunksize=4))
-            for _ in pool.imap_unordered(partial(render, grid=grid, out=out, scoring=scoring), jobs, chunksize=4):
+            composed_cells = dict(pool.imap_unordered(partial(render_cell, grid=grid, out=out), cells, chunksize=4))
+            grid = with_files(grid, {key: files for key, (_, files) in composed_cells.items()})
+            if written(grid, CELLS):
+                raise ValueError(
+                    f"{PARAMS} names other cells than {CELLS} had, which dvc.yaml reads: it is written anew. Call the "
+                    "same command again"
+                )
+            scoring = {key: parts for key, (parts, _) in composed_cells.items()}
+            rest = partial(render, grid=grid, out=out, scoring=scoring)
+            for _ in pool.imap_unordered(rest, jobs_of(grid), chunksize=4):
                 pass
         except ValueError as error:
             raise SystemExit(str(error)) from None
 
 
-def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config]:
+def jobs_of(grid: Config) -> list[Job]:
+    """The files to render beside those of trainings."""
+    jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
+    jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
+    jobs += [Job("train", key, row) for key, row in grid["ensembles"].items()]
+    return jobs + [Job(kind, key, row) for kind in KINDS[3:] for key, row in grid[kind].items()]
+
+
+def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, tuple[Config, Config]]:
     """Compose and write the file of one training.
 
     Returns:
-        Its key, and the parts that are built to score with its trained model.
+        Its key, the parts that are built to score with its trained model, and the files that it reads.
     """
     row = job.row
     config = cell(job.key, row, grid)
@@ -100,7 +121,7 @@ def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config]:
     evaluated = scoring | {"evaluator": config["evaluator"]}
     config["code"] = identities({"train": learnt_from(config), "evaluate": evaluated, "measure": scoring})
     write(out / job.kind / f"{job.key}.yaml", config)
-    return job.key, scoring
+    return job.key, (scoring, files_of(job.key, row, config))
 
 
 def identities(built: Mapping[str, Any]) -> dict[str, str]:
@@ -113,9 +134,9 @@ def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) 
 
     Args:
         job: what it is.
-        grid: that of params.yaml.
+        grid: of `with_files`.
         out: folder of all files.
-        scoring: of each training, the parts that `render_cell` returned.
+        scoring: of each training, the parts that are built to score with its model.
     """
     row, run = job.row, f"run=${{paths.runs}}/{job.key}"
     models = [scoring[member] for member in members_of(grid, job.key)] if job.kind in OF_MODELS else []

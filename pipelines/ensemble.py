@@ -74,7 +74,7 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
         run.log_metrics({f"val/{metric}": value, f"best/{metric}": value})
         run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
-        run.folder = out
+        run.log_model(out / layout.MODEL, input_example=corpus.example())
     weighted = [f"{weight:.3g} {name}" for weight, name in zip(made.stacked.members, members, strict=True)]
     print(f"{who.data} {who.run_name}: val {metric} {value:.4f} of {' + '.join(weighted)}")
     if cfg.origin != "dvc":

@@ -103,7 +103,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     params = params_of(cfg, who)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params) as run:
-        run.folder = out
+        if cfg.origin == "dvc" and not run.has_model:  # by hand, the training has logged it
+            run.log_model(out / layout.MODEL, input_example=corpus.example())
         for split in report.metrics:
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})

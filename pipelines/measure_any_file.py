@@ -35,6 +35,8 @@ from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.components import components
 from twicetold.neighbours.parallel import serial_products
 from twicetold.printable import print
+from twicetold_lab.evaluation.comparisons import compare
+from twicetold_lab.evaluation.units import Units
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
 from twicetold_lab.matching.measures import GroupScores, best_threshold, blended, group_scores
 from twicetold_lab.matching.sources import LabelledFile, same_files
@@ -45,8 +47,8 @@ Library: TypeAlias = Callable[[LabelledFile], Ints | None]
 """A function from a file to (n,) the group of each row; None if the file has nothing that the library compares."""
 TOOLS = Path(__file__).parents[1] / "tools"  # of peers.py
 MARKS = ("<!-- measured by pipelines/measure_any_file.py -->", "<!-- end of what was measured -->")
-OURS, HELD_OUT, BEST = "dedupe", "held out", "best threshold"
-OWN = (OURS, HELD_OUT)
+OURS, HELD_OUT, BEST, ALL = "dedupe", "held out", "best threshold", "all labels"
+OWN = (OURS, HELD_OUT, ALL)
 SEMHASH, RATIO, SPLINK = 0.9, 90, 0.95  # semhash's default; a usual choice; that of splink's first example
 COMMON = 100  # texts that have a word; pairs that share rarer ones alone are compared
 RECALL = 0.7  # of splink's rules for its prior, as in its first example
@@ -120,10 +122,12 @@ def measured(one: Labelled, matcher: Matcher, libraries: Mapping[str, Library]) 
     groups |= {name: each for name, library in libraries.items() if (each := library(one.file)) is not None}
     scores = {name: group_scores(one.file.truth, group) for name, group in groups.items()}
     scores[BEST] = best_threshold(one, blended(one))
+    taught = matcher.answered(one.compared.columns, np.arange(len(one.same)), one.same)
+    scores[ALL] = group_scores(one.file.truth, one.compared.groups(taught.probability(one.compared.columns)))
     kept = {name: np.unique(group, return_index=True)[1] for name, group in groups.items()} | {OURS: ours.kept()}
     return Row(
         one.file,
-        {name: scores.get(name) for name in (OURS, HELD_OUT, BEST, *libraries)},
+        {name: scores.get(name) for name in (OURS, HELD_OUT, BEST, ALL, *libraries)},
         {name: Dropped.of(one.file.truth, rows) for name, rows in kept.items()},
     )
 
@@ -241,15 +245,30 @@ def _cell(name: str, scores: GroupScores | None) -> str:
 def aims(rows: Sequence[Row]) -> str:
     """In how many files the matcher of other kinds is precise, and no worse than each other column."""
     own = [each for row in rows if (each := row.scores[HELD_OUT])]
+    taught = [each for row in rows if (each := row.scores[ALL])]
+    possible = [mine for mine, best in zip(own, taught, strict=True) if best.precision >= PRECISION]
     precise = sum(each.precision >= PRECISION for each in own)
-    counts = []
-    for name in list(rows[0].scores)[2:]:
+    within = sum(each.precision >= PRECISION for each in possible)
+    counts, differences = [], []
+    for name in [each for each in rows[0].scores if each not in OWN]:
         both = [(mine.f1, other.f1) for row, mine in zip(rows, own, strict=True) if (other := row.scores[name])]
         counts.append(f"{name} in {sum(mine >= other - BEHIND for mine, other in both)} of {len(both)}")
+        differences.append(f"{ahead([row for row in rows if row.scores[name]], HELD_OUT, name)} ({name})")
     return (
-        f"Held out, the precision of pairs is at least {PRECISION} in {precise} of {len(rows)} files. F1 is no more "
-        f"than {BEHIND} below that of {', '.join(counts)}.\n"
+        f"Held out, the precision of pairs is at least {PRECISION} in {precise} of {len(rows)} files, {within} of them "
+        f"among the {len(possible)} in which all labels give that. F1 is no more than {BEHIND} below that of "
+        f"{', '.join(counts)}. The difference of means, over the files that a column has, with its 95 % interval by "
+        f"kinds of files: {', '.join(differences)}.\n"
     )
+
+
+def ahead(rows: Sequence[Row], one: str, other: str) -> str:
+    """Difference of the mean F1 of two columns, with its interval; the unit of sampling is a kind of file."""
+    _, kind = np.unique([row.file.kind for row in rows], return_inverse=True)
+    columns = [np.array([each.f1 for row in rows if (each := row.scores[name])]) for name in (one, other)]
+    means, units = [[column.mean()] for column in columns], [[Units.of_mean(each, kind)] for each in columns]
+    paired = compare(*units, of_one=means[0], of_other=means[1])
+    return f"{paired.difference:.2f} ({paired.low:.2f} to {paired.high:.2f})"
 
 
 def of_rows(rows: Sequence[Row]) -> str:

@@ -25,7 +25,8 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold_lab import reporting
-from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.grid.lock import changed_keys, locked_stages
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
 from twicetold_lab.runs.folder import RunFolder
@@ -42,7 +43,8 @@ EARLIER = (
 
 def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
-    rows = grid_of(Path("params.yaml"))
+    whole = read_grid(Path())
+    rows, missing = without_missing(whole, paths["runs"], ran=locked_stages(Path()))
     grid = reported(rows, paths["runs"])
     folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
     with readable_errors():
@@ -51,8 +53,9 @@ def main() -> None:
         elif "--results" in argv:
             reporting.write_cards(rows["data"], cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
-            write_text(RESULTS, results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed))
-            write_text(SOURCES, sources(rows, runs=paths["runs"], changed=changed))
+            text = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
+            write_text(RESULTS, text)
+            write_text(SOURCES, sources(whole, runs=paths["runs"], changed=changed))
             print(f"results: {RESULTS} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
@@ -61,25 +64,29 @@ def main() -> None:
                     write_text(folder / layout.MODEL_CARD, card)
             reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
+    if missing:
+        print(not_run(missing))
 
 
-def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]) -> str:
+def results(
+    grid: dict[str, Any],
+    *,
+    runs: Path,
+    cards: Path,
+    changed: Mapping[str, Collection[str]],
+    missing: Collection[str] = (),
+) -> str:
     """The content of RESULTS.md, made from files in Git.
 
     Args:
-        grid: that of params.yaml.
+        grid: of `read_grid`.
         runs: folder of runs.
         cards: folder of dataset cards.
         changed: stages for which dvc.lock, and so the runs, are of other code or settings than the checkout's, with the
             keys of these.
+        missing: cells of the grid that have not run.
     """
     earlier = bool(changed)
-    if earlier:
-        grid = grid | {
-            "cells": having(layout.METRICS, grid["cells"], runs),
-            "ensembles": having(layout.METRICS, grid["ensembles"], runs),
-            "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
-        }
     rows = grid["cells"] | grid["ensembles"]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
@@ -91,6 +98,8 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
     )
     for ran in observed.get("environments", []):
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
+    if missing:
+        made += f"\n{not_run(missing)}\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
     text = reporting.markdown(reported(grid, runs), runs=runs, cards=cards, resplit=resplit_of(grid, changed))
@@ -113,16 +122,30 @@ def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:
     return {cell_of(key, row): command_of(key, row, grid) for key, row in (grid["cells"] | grid["ensembles"]).items()}
 
 
-def having(file: str, rows: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """The rows whose run folder has a file."""
-    return {key: row for key, row in rows.items() if (runs / key / file).is_file()}
+def without_missing(grid: dict[str, Any], runs: Path, *, ran: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The grid without what has not run, and the names of its trainings and ensembles that have not.
+
+    Args:
+        grid: of `read_grid`.
+        runs: folder of runs.
+        ran: stages in dvc.lock, whose files the report needs: a missing one is an error.
+    """
+
+    def having(section: str, stage: str, file: str) -> dict[str, Any]:
+        rows = grid[section].items()
+        return {key: row for key, row in rows if f"{stage}@{key}" in ran or (runs / key / file).is_file()}
+
+    made = {
+        "cells": having("cells", "evaluate", layout.METRICS),
+        "ensembles": having("ensembles", "evaluate_ensemble", layout.METRICS),
+        "elsewhere": having("elsewhere", "evaluate_elsewhere", layout.ELSEWHERE),
+    }
+    return grid | made, [key for name in ("cells", "ensembles") for key in grid[name] if key not in made[name]]
 
 
-def grid_of(file: Path) -> dict[str, Any]:
-    """The grid as plain containers."""
-    grid = OmegaConf.to_container(OmegaConf.load(file))
-    assert isinstance(grid, dict)
-    return {str(key): value for key, value in grid.items()}
+def not_run(missing: Collection[str]) -> str:
+    """A line about cells that have not run."""
+    return f"Not run yet: {len(missing)} cells ({', '.join(missing)})."
 
 
 def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:

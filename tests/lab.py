@@ -133,40 +133,41 @@ class Lab:
         with (self.root / file).open("a") as stream:
             stream.write(text)
 
-    def grid(self, *, broken: str = "", students: Iterable[str] = (), teacher: str = "dae", **changed) -> None:
+    def grid(
+        self, *, broken: str = "", fault: str = "fast", students: Iterable[str] = (), teacher: str = "dae", **changed
+    ) -> None:
         """Change the grid of params.yaml, every pairing of `data`, `model` and `seed`.
 
         Args:
-            broken: a cell that gets an override with which its training fails.
+            broken: a model that is trained a second time, as `<model>_broken`, with `features.max_df`.
+            fault: its value there.
             students: ways of self-training; on each dataset, a `static` learns from what `teacher` mined so.
             teacher: a family.
             changed: `data`, `model`, `seed`, `profile`, `overrides`; what is not given stays.
         """
         path = self.root / "params.yaml"
         now = yaml.safe_load(path.read_text())
-        rows = now["cells"].values()
-        chosen = {name: list(dict.fromkeys(row[name] for row in rows)) for name in ("data", "model", "seed")}
+        one = next(iter(now["grid"].values()))
+        chosen = {
+            "data": list(now["grid"]),
+            "model": one["models"],
+            "seed": next(iter(one.get("seeds", {0: [0]}).values())),
+        }
         chosen |= {"profile": now["profile"], "overrides": now["overrides"]} | changed
-        none = {"pretrained": "data/pretrained/none"}
-        shared = {data: {"data": data, "mined": f"data/triplets/{data}"} | none for data in chosen["data"]}
-        cells = {
-            f"{data}-{model}-{seed}": shared[data] | {"model": model, "seed": seed}
-            for data, model, seed in product(chosen["data"], chosen["model"], chosen["seed"])
+        variants = {
+            way: {"models": ["static"], "overrides": [f"examples={way}", f"teacher={teacher}"]} for way in students
         }
         if broken:
-            cells[broken]["overrides"] = ["features.max_df=fast"]
-        mined = {f"{data}-{way}-{teacher}-0": (data, way) for data in shared for way in students}
-        for key, (data, way) in mined.items():
-            chosen_by = {"overrides": [f"examples={way}", f"teacher={teacher}"]}
-            row = {"data": data, "model": "static", "seed": 0, "mined": f"data/self_training/{key}"}
-            cells[f"{data}-static_{way}-0"] = row | none | chosen_by
-        self_training = {
-            key: shared[data] | {"mining": way, "teacher": teacher, "seed": 0} for key, (data, way) in mined.items()
-        }
-        kept = {name: chosen[name] for name in ("profile", "overrides")} | {"pretrained": ["none"]}
-        grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}, "elsewhere": {}}
-        grid |= kept
-        path.write_text(yaml.safe_dump(grid, sort_keys=False))
+            variants["broken"] = {"models": [broken], "overrides": [f"features.max_df={fault}"]}
+        seeds = {model: list(chosen["seed"]) for model in chosen["model"]}
+        row = {"models": list(chosen["model"]), "seeds": seeds, "variants": variants}
+        grid = {"profile": chosen["profile"], "overrides": list(chosen["overrides"])}
+        self.rows(grid | {"grid": dict.fromkeys(chosen["data"], row)})
+
+    def rows(self, params: dict) -> None:
+        """Write params.yaml and the rows of it, unless it makes no sense."""
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+        self.attempt("python", "pipelines/compose.py", f"{self.root}.rows")
 
     def commit(self) -> None:
         self.run("git", "add", "--all")

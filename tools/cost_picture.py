@@ -15,7 +15,9 @@ import checkout  # noqa: F401 (for its effects)
 import argparse
 
 import report
+from twicetold import layout
 from twicetold.files import write_text
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.cost import cost_against_quality
 from twicetold_lab.reporting.html import content_of
 from twicetold_lab.reporting.leaderboard import rank
@@ -39,9 +41,9 @@ def picture(data: str) -> str:
     Raises:
         SystemExit: if the cost of fewer than two of its models was measured.
     """
-    grid = report.grid_of(Path("params.yaml"))
+    grid = read_grid(Path())
     rows = {key: row for key, row in grid["cells"].items() if row["data"] == data and not report.terms_of(row)}
-    cells = [report.cell_of(key, row) for key, row in report.having(report.layout.METRICS, rows, Path("runs")).items()]
+    cells = [report.cell_of(key, row) for key, row in rows.items() if Path("runs", key, layout.METRICS).is_file()]
     found = cost_against_quality(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
     if found is None:
         sys.exit(f"error: expected costs of two models of {data} at least, runs/{data}-*/cost.json; run make results")

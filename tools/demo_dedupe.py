@@ -9,11 +9,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 import twicetold
 from twicetold.files import csv_text, write_text
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.runs.folder import Cell, read_runs
 
@@ -50,7 +50,7 @@ def command(run: Path) -> str:
 
 def best_model() -> twicetold.Model:
     """The best model on validation among those that have vectors to search with."""
-    cells = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["cells"].values()
+    cells = read_grid(Path())["cells"].values()
     known = [Cell(DATA, cell["model"], cell["seed"]) for cell in cells if cell["data"] == DATA]
     for row in rank(DATA, read_runs(known, Path("runs"))[DATA]).rows:
         model = twicetold.load(row.first.path)

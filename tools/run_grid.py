@@ -29,7 +29,6 @@ from multiprocessing.process import BaseProcess
 from queue import Empty
 from typing import Any
 
-import yaml
 from dvc.dvcfile import LOCK_FILE, Lockfile
 from dvc.lock import make_lock
 from dvc.repo import Repo
@@ -41,6 +40,7 @@ from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
 from twicetold_lab.grid.fan_out import do_without_git, graph, repository
+from twicetold_lab.grid.rows import CELLS, read_grid
 from twicetold_lab.runs.environment import observed, processor
 from twicetold_lab.tracking.repository import commit_now
 
@@ -100,9 +100,7 @@ def main() -> None:
         print("this folder is in no Git repository: core.no_scm=true, in .dvc/config.local, has DVC work without one")
     mend_lock()
     mend_dvc_lock()
-    compose = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
-    if compose.returncode:
-        sys.exit(f"{compose.stdout}{compose.stderr}".rstrip())
+    compose()
     last = json.loads(LAST_RUN.read_text(encoding="utf-8")) if LAST_RUN.exists() else {"stages": {}}
     plan, names = plan_of(last["stages"], chosen.stages)
     if plan.after:
@@ -129,6 +127,16 @@ def main() -> None:
     sys.exit(bool(plan.failed))
 
 
+def compose() -> None:
+    """Render the settings; once more where the rows of params.yaml have changed, which DVC reads as it starts."""
+    for rows in (CELLS.read_bytes() if CELLS.is_file() else b"", None):
+        done = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
+        if done.returncode and (rows is None or not CELLS.is_file() or CELLS.read_bytes() == rows):
+            sys.exit(f"{done.stdout}{done.stderr}".rstrip())
+        if not done.returncode:
+            return
+
+
 def report() -> None:
     """Make the report; ends the program if that fails."""
     with log_of("report").open("wb") as log:
@@ -142,8 +150,7 @@ def report() -> None:
 def show_pages() -> None:
     """Print where MLflow shows the runs of each dataset, if they are tracked."""
     settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="dvc")
-    data = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["data"]
-    if pages := tracking.addresses(settings, data):
+    if pages := tracking.addresses(settings, read_grid(Path())["data"]):
         print("The runs in MLflow, with `make ui`:")
         for name, page in pages.items():
             print(f"  {name:<{max(map(len, pages))}}  {page}")

@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
 from twicetold_lab.data.download import RemoteFile
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.runs.identity import LEARNING_KEYS
 from twicetold_lab.scoring import cost
 
@@ -20,6 +21,7 @@ DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
 PRETRAINED = sorted(p.stem for p in (ROOT / "conf/pretrained").glob("*.yaml"))
 PAIRS_ONLY = ("bimpm", "ldc", "matcher", "minilm_cross", "re2")
 WITH_MODEL = ("hard_negatives", "pseudo_labels", "similarities", "vector_neighbours")  # strategies of mine_with_model
+GRID = read_grid(ROOT)
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 
 
@@ -55,29 +57,13 @@ def test_pretrained_files_are_called_as_their_leaf_and_can_be_fetched(pretrained
     assert all((file.urls or file.installed) and (file.sha256 or file.content) for file in files)
 
 
-@pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
-def test_a_grid_names_only_what_there_is(file):
-    grid = yaml.safe_load(file.read_text())
-    rows = {"data", "cells", "self_training", "ensembles", "elsewhere"}
-    assert set(grid) == rows | {"pretrained", "profile", "overrides"}
-    assert set(grid["pretrained"]) <= set(PRETRAINED)
-    assert set(grid["data"]) <= set(DATA)
-    assert all(row["data"] == name for name, row in grid["data"].items())
-    for key, row in grid["cells"].items():
-        assert set(row) - {"profile", "overrides"} == {"data", "model", "seed", "mined", "pretrained"}, key
-        assert row["model"] in RECIPES
-        assert row["data"] in grid["data"]
-        assert isinstance(row["seed"], int)
-        values = {override.lstrip("+").partition("=")[0] for override in row.get("overrides", [])} - GROUPS
-        assert values <= ({"trainer.epochs"} if file.stem == "demo" else set()), f"values of {key}"
-        own = set(row) & {"overrides", "profile"} or row["mined"] != grid["data"][row["data"]]["mined"]
-        named = layout.cell(row["data"], row["model"], row["seed"])
-        assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key
-
-
 def test_every_recipe_has_a_row_in_the_published_grid():
-    rows = yaml.safe_load((ROOT / "params.yaml").read_text())["cells"].values()
-    assert set(RECIPES) == {row["model"] for row in rows}
+    assert set(RECIPES) == {row["model"] for row in GRID["cells"].values()}
+
+
+def test_no_row_of_the_published_grid_sets_a_value():
+    overrides = [override for row in GRID["cells"].values() for override in row.get("overrides", [])]
+    assert all(override.startswith("+experiment=") for override in overrides)
 
 
 @pytest.mark.parametrize("model", RECIPES)
@@ -89,9 +75,8 @@ def test_every_family_that_is_not_for_pairs_alone_embeds_texts(model, composed):
 
 
 def test_the_published_grid_pairs_families_for_pairs_alone_with_pairs(composed):
-    grid = yaml.safe_load((ROOT / "params.yaml").read_text())
-    pairs = {name for name in grid["data"] if composed("prepare", f"data={name}").data.label == "cluster"}
-    assert pairs >= {row["data"] for row in grid["cells"].values() if row["model"] in PAIRS_ONLY}
+    pairs = {name for name in GRID["data"] if composed("prepare", f"data={name}").data.label == "cluster"}
+    assert pairs >= {row["data"] for row in GRID["cells"].values() if row["model"] in PAIRS_ONLY}
 
 
 @pytest.mark.parametrize("mining", WITH_MODEL)
@@ -106,7 +91,7 @@ def test_mining_with_a_model_is_called_as_its_file_and_as_the_examples_that_read
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
 def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
-    assert leaf.stem in {f"{data}-{model}" for data in DATA for model in RECIPES}
+    assert leaf.stem in {f"{data}-{model}" for data in (*DATA, "fair") for model in RECIPES}  # fair: the experiment
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.grid.lock import changed_keys, locked_stages
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.provenance import RESPLIT
 
 ROOT = Path(__file__).parents[2]
@@ -21,8 +22,9 @@ def report(monkeypatch):
 
 
 def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
-    grid = report.grid_of(Path("params.yaml"))
-    text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed_keys(ROOT))
+    grid, missing = report.without_missing(read_grid(ROOT), Path("runs"), ran=locked_stages(ROOT))
+    changed = changed_keys(ROOT)
+    text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed, missing=missing)
     assert text == Path("RESULTS.md").read_text()
 
 
@@ -35,8 +37,8 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
     ],
 )
 def test_results_say_at_the_rows_of_a_dataset_exactly_while_it_is_split_otherwise_now(report, changed, said):
-    grid = report.grid_of(Path("params.yaml"))
-    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf-0")}
+    grid = read_grid(ROOT)
+    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf_letters-0")}
     grid |= {"cells": few, "ensembles": {}, "elsewhere": {}}
     text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
     assert text.count(RESPLIT.format(data="stsb")) == text.count("has changed since its rows were made") == said
@@ -46,10 +48,10 @@ def test_results_say_at_the_rows_of_a_dataset_exactly_while_it_is_split_otherwis
 
 
 def test_each_cell_has_the_command_that_trains_it(report):
-    grid = report.grid_of(ROOT / "params.yaml")
-    row = grid["cells"]["quora_wang-siamese_lstm_published-0"]
-    command = report.command_of("quora_wang-siamese_lstm_published-0", row, grid)
-    expected = "python pipelines/train.py data=quora_wang model=siamese_lstm profile=published features=words"
+    grid = read_grid(ROOT)
+    row = grid["cells"]["uci_news_time-dae_published-0"]
+    command = report.command_of("uci_news_time-dae_published-0", row, grid)
+    expected = "python pipelines/train.py data=uci_news_time model=dae profile=published +experiment=with_train"
     assert command == expected
     ensemble = {"data": "quora_wang", "members": ["re2", "static_mlp"], "seed": 0}
     command = report.command_of("quora_wang-re2_static_mlp-0", ensemble, grid)
@@ -59,5 +61,16 @@ def test_each_cell_has_the_command_that_trains_it(report):
 
 
 def test_a_row_of_its_own_is_called_by_its_name(report):
-    row = {"data": "quora_wang", "model": "siamese_lstm", "seed": 0}
-    assert report.cell_of("quora_wang-siamese_lstm_published-0", row).model == "siamese_lstm_published"
+    row = {"data": "uci_news_time", "model": "dae", "seed": 0}
+    assert report.cell_of("uci_news_time-dae_published-0", row).model == "dae_published"
+
+
+def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(report, tmp_path):
+    row = {"data": "stsb", "model": "tfidf", "seed": 0}
+    grid = {"cells": {f"stsb-tfidf-{seed}": row for seed in (0, 1, 2)}, "ensembles": {}, "elsewhere": {}}
+    (tmp_path / "stsb-tfidf-0").mkdir()
+    (tmp_path / "stsb-tfidf-0" / "metrics.json").write_text("{}")
+    made, missing = report.without_missing(grid, tmp_path, ran={"evaluate@stsb-tfidf-1"})
+    assert list(made["cells"]) == ["stsb-tfidf-0", "stsb-tfidf-1"]
+    assert missing == ["stsb-tfidf-2"]
+    assert report.not_run(missing) == "Not run yet: 1 cells (stsb-tfidf-2)."

@@ -12,12 +12,13 @@ import report
 from recipes import FAMILIES
 from twicetold.commands import COMMANDS
 from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.provenance import RESPLIT
 from twicetold_lab.reporting.sources import DOCUMENTS, HASHING, PUBLISHED, SECONDS, Status, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"
-GRID = report.grid_of(ROOT / "params.yaml")
+GRID = read_grid(ROOT)
 CELLS = {cell.name: cell for cell in report.commands_of(GRID)}
 SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in document.systems]
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -225,5 +226,8 @@ def test_eight_workers_of_one_search_at_once_lose_no_trial_and_no_run(by_hand: L
     assert [step for step, _ in parent.curves["best/auroc"]] == list(range(9))
     assert parent.curves["best/auroc"][-1][1] == study.best_value
     assert children[parent.tags["best_run"]].curves["best/auroc"][-1][1] == study.best_value
+    with sqlite3.connect(by_hand.root / "mlruns/mlflow.db") as opened:
+        models = opened.execute("SELECT source_run_id FROM logged_models WHERE status = 2").fetchall()
+    assert {run for (run,) in models} == children.keys()
     artifacts = by_hand.root / "mlruns/artifacts/toy_questions"
     assert all((artifacts / run / "artifacts/config.yaml").is_file() for run in children)

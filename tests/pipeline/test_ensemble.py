@@ -96,13 +96,11 @@ def test_a_stacked_ensemble_is_made_by_hand_and_evaluated_with_the_same_settings
 
 def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages):
     lab.grid(data=[QUESTIONS], model=FAMILIES)
-    file = lab.root / "params.yaml"
-    grid = yaml.safe_load(file.read_text())
-    shared = {"data": QUESTIONS, "seed": 0}
-    for count in (2, 3, 4):
-        grid["ensembles"][f"{QUESTIONS}-of{count}-0"] = {**shared, "members": list(FAMILIES[-count:])}
-    grid["ensembles"][f"{QUESTIONS}-of4-0"]["stacking"] = "logistic"
-    file.write_text(yaml.safe_dump(grid, sort_keys=False))
+    params = yaml.safe_load((lab.root / "params.yaml").read_text())
+    ensembles = {f"of{count}": {"members": list(FAMILIES[-count:])} for count in (2, 3, 4)}
+    ensembles["of4"]["stacking"] = "logistic"
+    params["grid"][QUESTIONS]["ensembles"] = ensembles
+    lab.rows(params)
     succeed(lab, ("compose", "build/conf"))
     for count, stacking in ((2, "mean"), (4, "logistic")):
         config = yaml.safe_load((lab.root / f"build/conf/train/{QUESTIONS}-of{count}-0.yaml").read_text())
@@ -114,8 +112,8 @@ def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages)
         }
         assert named[-1] == f"ensemble@{QUESTIONS}-of{count}-0"
 
-    grid["ensembles"][f"{QUESTIONS}-of2-0"]["members"] = list(FAMILIES)
-    file.write_text(yaml.safe_dump(grid, sort_keys=False))
+    ensembles["of2"]["members"] = list(FAMILIES)
+    lab.rows(params)
     ((code, out),) = lab.scripts(("compose", "build/conf"))
     assert code != 0
-    assert f"the ensemble {QUESTIONS}-of2-0 has 5 members, and dvc.yaml lists two to 4 of them" in out
+    assert "of2: members must be a list of two to 4 trainings, which is what dvc.yaml has room for" in out

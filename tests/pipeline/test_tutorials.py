@@ -14,6 +14,7 @@ from operator import methodcaller
 from types import ModuleType
 
 import pytest
+import yaml
 
 from fork_server import forks
 from lab import PROJECT, Lab, copy_project
@@ -48,8 +49,8 @@ def prepared(tmp_path_factory, store):
         copy(source, lab.root / name)
     for run in PROJECT.glob(f"runs/{GENERATED}-*"):
         shutil.copytree(run, lab.root / "runs" / run.name, ignore=shutil.ignore_patterns("model"))
-    rows = lab.root / "params.yaml"
-    rows.write_text(only(GENERATED, rows.read_text()))
+    params = yaml.safe_load((lab.root / "params.yaml").read_text())
+    lab.rows(params | {"grid": {GENERATED: params["grid"][GENERATED]}})
     shutil.copy2(store, lab.root / "mlruns" / "mlflow.db")
     for name, module in ENTRIES.items():
         entry = lab.root / ".venv" / "bin" / name
@@ -69,19 +70,6 @@ def prepared(tmp_path_factory, store):
 @pytest.fixture
 def lab(prepared, tmp_path):
     return prepared.copy(tmp_path / "lab")
-
-
-def only(data, text):
-    """The text of a grid with the entries of one dataset, and sections without an entry empty."""
-    kept, entry = [], True
-    for line in text.splitlines():
-        if re.match(r"\S", line):
-            entry = True
-        elif found := re.match(r"  (\w\S*):", line):
-            entry = found[1].startswith(data)
-        kept += [line] if entry else []
-    text = re.sub(r"^pretrained: .*$", "pretrained: [none]", "\n".join(kept) + "\n", flags=re.MULTILINE)
-    return re.sub(r"^(\w+):\n(?!  )", r"\1: {}\n", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -128,6 +128,15 @@ def test_an_option_has_its_help_values_and_default_on_the_page_of_its_command(to
     assert "Default: by its name." in page
 
 
+def test_every_option_is_on_the_page_of_its_command(tool):
+    pages, commands = tool("command_pages"), tool("names").commands()
+    texts = pages.pages()
+    for words, command in commands.items():
+        page = texts[pages.page_of(words)] if " " in words else texts[f"{pages.FOLDER}/index.md"]
+        names = [name for each in command.params for name in each.opts if name.startswith("-")]
+        assert [name for name in names if f"`{name}`" not in page] == []
+
+
 def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):
     page = tool("command_pages").pages()["reference/commands/twicetold-label.md"]
     first = "twicetold label questions.csv -o pairs.csv"

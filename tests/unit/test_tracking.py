@@ -157,6 +157,8 @@ def test_a_file_that_is_not_there_is_an_error_of_the_caller(settings, tmp_path):
     with begin(settings) as run:
         with pytest.raises(FileNotFoundError, match="expected a file to log at"):
             run.log_file(tmp_path / "roc.svg")
+        with pytest.raises(FileNotFoundError, match="expected a model folder at"):
+            run.log_model(tmp_path / "model", input_example={"text": ["a"]})
         assert run.tracked
 
 
@@ -205,6 +207,44 @@ def test_datasets_are_inputs_of_the_run_once_each(settings):
     assert json.loads(quora.profile) == {"num_rows": 7, "sha256": digest}
     assert json.loads(quora.source) == {"url": "http://example.org/questions.tsv"}
     assert json.loads(inputs["mine test"].dataset.source) == {"uri": "/home/me/mine.csv"}
+
+
+# models
+
+
+def test_a_logged_model_is_ready_under_its_run_with_metrics_of_the_splits_they_were_measured_on(settings, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "recipe.json").write_text("{}")
+    with begin(settings, params={"alpha": 3}) as run:
+        run.log_dataset("quora", split="val", digest="ab", source="here", counts={})
+        for epoch, value in enumerate([0.5, 0.7]):
+            run.log_metrics({"train/loss": 2.0, "val/auroc": value}, step=epoch)
+        uri = run.log_model(folder, input_example={"text": ["a"]})
+        run.log_metrics({"best/auroc": 0.7})
+    with find(settings) as again:
+        again.log_dataset("quora", split="test", digest="ab", source="here", counts={})
+        again.log_metrics({"test/auroc": 0.6, "parameters": 5.0})
+    store = open_store(settings, "quora")
+    (output,) = stored(settings, run.id).outputs.model_outputs
+    model = store.client.get_logged_model(output.model_id)
+    assert uri == model.model_uri
+    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
+    assert model.params == {"model": "dae", "alpha": "3"}
+    assert {metric.key: (metric.value, metric.dataset_name) for metric in model.metrics} == {
+        "train/loss": (2.0, None),
+        "val/auroc": (0.7, "quora val"),
+        "best/auroc": (0.7, "quora val"),
+        "test/auroc": (0.6, "quora test"),
+        "parameters": (5.0, None),
+    }
+    ranked = store.client.search_logged_models(
+        [store.experiment_id], order_by=[{"field_name": "metrics.test/auroc", "dataset_name": "quora test"}]
+    )
+    assert [one.model_id for one in ranked] == [model.model_id]
+    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
+    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
+    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
 
 
 # what the pages show
@@ -287,10 +327,11 @@ def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data
     monkeypatch.setattr(sys, "argv", ["train.py", "data=quora", "model=dae", "objective.alpha=[1, 2]"])
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "quora-dae-0"
-    folder.mkdir(parents=True)
+    (folder / "model").mkdir(parents=True)
+    (folder / "model" / "recipe.json").write_text("{}")
     with begin(settings) as run:
         run.log_metrics({"best/auroc": 0.8765})
-        run.folder = folder
+        run.log_model(folder / "model", input_example={"text": ["a"]})
     assert described(settings, run).splitlines() == [
         "**`auroc` 0.876 on validation**, not evaluated on test",
         "",
@@ -517,12 +558,15 @@ def test_a_sweep_whose_jobs_all_diverge_has_no_best(settings):
 # stores that fail
 
 
-def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(settings, caplog):
+def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(settings, caplog, tmp_path):
     broken = Settings(True, "sqlite:///broken.db", settings.root, "run")
     (settings.root / "broken.db").write_bytes(b"this is no database" * 100)
+    folder = tmp_path / "model"
+    folder.mkdir()
     with caplog.at_level(logging.WARNING, "twicetold"), begin(broken, params={"a": 1}) as run:
         run.log_metrics({"loss": 1.0})
         run.log_text("a", "a.txt")
+        assert run.log_model(folder, input_example={"text": ["a"]}) is None
         assert (run.id, run.tracked) == (None, False)
     (record,) = caplog.records
     assert "could not start the run dae-0: " in record.message
@@ -804,6 +848,7 @@ for make in (start, reopen):
         run.log_metrics({{"a": 1.0}}, 1)
         run.log_dataset("d", split="train", digest="x", source="y", counts={{}})
         run.log_file(root / "file"); run.log_text("x", "x.txt")
+        assert run.log_model(root, input_example={{"text": ["a"]}}) is None
         assert (run.id, run.tracked, parent) == (None, False, None)
         report_to_sweep(off, parent, experiment="quora", child=run, primary="auroc", value=1.0)
 assert not any(name.split(".")[0] in ("mlflow", "torch", "pandas") for name in sys.modules)

@@ -33,11 +33,10 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-LISTS = {
-    "explanation/decisions": "Each page has the context of a choice, the choice, and its consequences.",
-    "explanation/experiments": "What was measured, and what was tried without success.",
-}
+LISTS = {"explanation/decisions": "Each page has the context of a choice, the choice, and its consequences."}
 """Folders of docs/ whose index is a list of their pages."""
+BY_LINKS = ("explanation/decisions/", "explanation/experiments")
+"""Pages that other pages lead to, and that are not in the navigation."""
 NOT_PAGES = {"docs/results-preface.md"}  # a part of RESULTS.md
 LINK = re.compile(r"""((?<=\]\()[^)\s]+(?=\))|(?<=\bsrc=")[^"]+(?=")|(?<=\bhref=")[^"]+(?="))""")
 FOLDED = '<details markdown="1">'  # what is in it is Markdown, as it is to GitHub
@@ -58,7 +57,7 @@ def stage(folder: Path, *, report: Path | None) -> None:
         report: the page of `pipelines/report.py`, which results lead to, if it was made.
 
     Raises:
-        Broken: if a link or the navigation leads nowhere, or a page is not in the navigation.
+        Broken: if a link or the navigation leads nowhere, or a page that is not `BY_LINKS` is not in the navigation.
     """
     shutil.rmtree(folder, ignore_errors=True)
     pages = written() | generated()
@@ -75,7 +74,7 @@ def stage(folder: Path, *, report: Path | None) -> None:
     named = list(paths_in(nav))
     if missing := sorted(set(named) - set(pages)):
         raise Broken(f"nav of {CONFIG.relative_to(TOP)} names what is not there: {', '.join(missing)}")
-    if orphans := sorted(set(pages) - set(named)):
+    if orphans := sorted(page for page in set(pages) - set(named) if not page.startswith(BY_LINKS)):
         raise Broken(f"expected every page in nav of {CONFIG.relative_to(TOP)}, missing: {', '.join(orphans)}")
     write_text(folder / "zensical.toml", NAV.sub(lambda _: f"nav = {in_toml(nav)}\n", config, count=1))
 

@@ -139,6 +139,14 @@ class Corpus:
         total.update(np.ascontiguousarray(self.members["train"], np.int64).data)
         return total.hexdigest()
 
+    def example(self) -> dict[str, list[str]]:
+        """Three texts of validation (`text`), or pairs (`left`, `right`), as a table of a model's input."""
+        if self.kind == "documents":
+            return {"text": self.texts_of("val")[:3]}
+        pairs = self.pairs["val"]
+        sides = {"left": pairs.left[:3], "right": pairs.right[:3]}
+        return {side: self.texts.take(pa.array(numbers)).to_pylist() for side, numbers in sides.items()}
+
     @property
     def positive_label(self) -> float:
         """The label from which on a pair says the same: of graded pairs the card's positive grade, else 1."""

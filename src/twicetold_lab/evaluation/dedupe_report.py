@@ -1,7 +1,8 @@
-"""Quality of the links and groups of a dedupe, over all pairs of test.
+"""Quality of the ranking, the links and the groups of a dedupe, on test.
 
-At what `dedupe` chose on validation: average precision; precision and recall of the links; agreement of the groups with
-the true ones. All have intervals whose unit is the group.
+By text: average precision (`text_ranking`), by which models are compared, and B-cubed of the groups. By pair: average
+precision, precision and recall of the links, ARI of the groups. Thresholds are those that `dedupe` chose on validation.
+All have intervals whose unit is the group.
 
 The intervals (Efron 1979, percentiles) draw whole groups. A group that is drawn twice is two groups, whose texts are in
 no pair with each other.
@@ -22,11 +23,13 @@ from twicetold.evaluation.link_metrics import link_statistics, links_above, text
 from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
+from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold_lab.evaluation.text_ranking import TextRanking, rank_texts
 from twicetold_lab.evaluation.units import PairedUnits, Units
 
 COMPARED: Rule = "average"
-"""The rule of grouping by whose ARI models are compared in pairs."""
+"""The rule of grouping by whose B-cubed models are compared in pairs."""
 LINKS = ("precision", "recall", "text_precision")
 """Measures of `LinksOnTest`."""
 
@@ -62,8 +65,6 @@ class Ranked:
     auroc: float
     average_precision: float
     average_precision_interval: Interval
-    units: Units
-    """What each group adds to average precision."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class DedupeReport:
 
     Args:
         chosen: on validation.
+        texts: split -> ranking of all others for each text.
         ranked: over all pairs; None if it was not asked for.
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
@@ -80,6 +82,7 @@ class DedupeReport:
     """
 
     chosen: DedupeThresholds
+    texts: Mapping[str, TextRanking]
     ranked: Ranked | None
     links: tuple[LinksOnTest, ...]
     groups: Mapping[Rule, GroupScores]
@@ -105,13 +108,17 @@ class DedupeReport:
             test[_at("ari", kept.aimed)] = kept.components.ari
         for rule, scores in self.groups.items():
             test |= {f"ari_{rule}": scores.ari, f"b3_{rule}": scores.b3, f"pair_f1_{rule}": scores.f1}
-        return {"val": val, "test": test}
+        found = {"val": val, "test": test}
+        for split, ranking in self.texts.items():
+            found[split][f"{TEXT_RANKING}{chosen.group}"] = ranking.mean
+        return found
 
     @property
     def intervals(self) -> dict[str, dict[str, Interval]]:
         """Split, which is "test" alone -> metric -> 95 % interval."""
         average = f"average_precision_{self.chosen.group}"
         found = {average: self.ranked.average_precision_interval} if self.ranked else {}
+        found[f"{TEXT_RANKING}{self.chosen.group}"] = self.texts["test"].interval
         for kept in self.links:
             found |= {_at(name, kept.aimed): ends for name, ends in kept.intervals.items()}
         for rule, ends in self.agreement.items():
@@ -127,6 +134,7 @@ def report(
     test: DocumentVectors,
     chosen: DedupeThresholds,
     *,
+    val: DocumentVectors | None = None,
     ranked: bool = True,
     bins: int = BINS,
     resamples: int = 1000,
@@ -137,6 +145,7 @@ def report(
     Args:
         test: documents of test.
         chosen: by `choose`.
+        val: documents of validation, whose ranking is measured as well.
         ranked: whether AUROC and average precision over all pairs are asked for.
         bins: steps of the score range.
         resamples: of the bootstrap.
@@ -186,11 +195,12 @@ def report(
         scores[cut.rule] = group_scores(groups, codes)
         agreement[cut.rule] = agreement_intervals(groups, codes)
         if cut.rule == COMPARED:
-            units[f"ari_{cut.rule}"] = Units.of_left_out(without_each(groups, codes)[-1], codes)
+            units[f"b3_{cut.rule}"] = Units.of_left_out(without_each(groups, codes)[1], codes)
     ranking = rank_pairs(known, chosen.group, bins) if ranked else None
-    if ranking:
-        units[f"average_precision_{chosen.group}"] = ranking.units
-    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement, units)
+    splits = {"test": known} if val is None else {"val": val, "test": known}
+    texts = {split: rank_texts(vectors, chosen.group) for split, vectors in splits.items()}
+    units[f"{TEXT_RANKING}{chosen.group}"] = texts["test"].units
+    return DedupeReport(chosen, texts, ranking, tuple(kept), scores, agreement, units)
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:
@@ -199,4 +209,4 @@ def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked
     units = all_pairs_units(vectors, histograms, clusters=vectors.groups[group])
     interval = all_pairs_intervals(histograms, units)[group]["average_precision"]
     counts = histograms[group].counts()
-    return Ranked(counts.auroc(), counts.average_precision(), interval, units[group]["average_precision"])
+    return Ranked(counts.auroc(), counts.average_precision(), interval)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, named_counts, pair_counts, pair_histograms
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters
 from twicetold.evaluation.intervals import Interval, Ints, Statistic, bootstrap_interval, few_units
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
@@ -35,7 +35,7 @@ from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
-from twicetold_lab.evaluation.units import PairedUnits, Units, pearson_terms, verdict_units
+from twicetold_lab.evaluation.units import PairedUnits, Units, f1_terms, pearson_terms, verdict_units
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
@@ -49,8 +49,8 @@ class Report:
         metrics: split ("val", "test", and "train" where it is asked for) -> metric -> value.
         intervals: "test" -> metric -> 95 % interval, for the metrics that have one.
         curves: label ("duplicate", or the group) -> ROC curve on test, thinned; with `ON_TRAIN` behind it on train.
-        units: test metric -> what a comparison of two models in pairs needs: accuracy of labelled pairs, Pearson's
-            correlation of graded ones, of documents the primary metric and the average precision of the finest group.
+        units: test metric -> what a comparison of two models in pairs needs: accuracy and F1 of labelled pairs,
+            Pearson's correlation of graded ones, of documents the primary metric.
         points: operating points of labelled pairs.
     """
 
@@ -146,9 +146,7 @@ class Standard:
             for name, one in retrieved["test"].items()
         }
         ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
-        wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
-        named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
-        kept: dict[str, PairedUnits] = {name: one for name, one in named.items() if name in wanted}
+        kept: dict[str, PairedUnits] = {f"{ranked}{group}": units[group][ranked.removesuffix("_")]}
         return Report(metrics, {"test": intervals}, curves, kept)
 
     def labelled_pairs(
@@ -168,10 +166,14 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        kept = verdict_units(decision.duplicate(test.score), test.label, units)
+        verdict = decision.duplicate(test.score)
+        kept = {
+            "accuracy": verdict_units(verdict, test.label, units),
+            "f1": Units.of_rows(f1_terms(verdict, test.label), units, test.label),
+        }
         points = operating_points(val, test, calibration=decision, units=units)
         intervals = {} if few_units(units) else self._pair_intervals(test, decision, units)
-        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, {"accuracy": kept}, points)
+        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, kept, points)
 
     def graded_pairs(
         self,
@@ -219,11 +221,14 @@ class Standard:
         kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
         return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, {"pearson": kept})
 
-    def dedupe(self, test: DocumentVectors, chosen: DedupeThresholds, *, ranked: bool) -> dedupe_report.DedupeReport:
+    def dedupe(
+        self, val: DocumentVectors, test: DocumentVectors, chosen: DedupeThresholds, *, ranked: bool
+    ) -> dedupe_report.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
 
         Args:
-            test: the texts.
+            val: the texts of validation.
+            test: those of test.
             chosen: on validation.
             ranked: whether AUROC and average precision over all pairs are asked for, which `documents` has already.
 
@@ -231,7 +236,7 @@ class Standard:
             ValueError: if no pair, or every pair, shares a group.
         """
         return dedupe_report.report(
-            test, chosen, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed
+            test, chosen, val=val, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed
         )
 
     def report(

@@ -41,7 +41,7 @@ from twicetold.evaluation.intervals import (
 )
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, midranks
-from twicetold_lab.evaluation.units import PairedTest, two_sided
+from twicetold_lab.evaluation.comparisons import Comparison, two_sided
 
 
 def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
@@ -64,7 +64,7 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = No
 
 def paired_auroc_test(
     scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike, units: Ints | None = None
-) -> PairedTest:
+) -> Comparison:
     """DeLong's test of whether two models differ in AUROC on the same (P,) pairs, or Obuchowski's by units.
 
     Args:
@@ -86,7 +86,7 @@ def paired_auroc_test(
         difference, added = area_a - area_b, added_a - added_b
         error, degrees = math.sqrt(_variance_of_auroc(added, labels, units)), effective_degrees(added.sum(axis=0))
     half = quantile(degrees) * error
-    return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
+    return Comparison(difference, difference - half, difference + half, two_sided(difference, error, degrees))
 
 
 def accuracy_interval(right: int, total: int) -> Interval:

@@ -2,10 +2,9 @@
 
 A unit is what the measure's interval draws as a whole: pairs that share texts, a story, a cluster of duplicates. Two
 models that were evaluated on the same units err on many of the same ones, so the standard error of their difference is
-less than two separate intervals suggest.
+less than two separate intervals suggest: see `comparisons`.
 
-- Of verdicts about pairs that share no texts one bit each is kept, whether it is right. Two models are compared by
-  McNemar's exact test.
+- Of verdicts about pairs that share no texts one bit each is kept, whether it is right.
 - Of any other measure m, what unit g adds is kept: its term of a mean, or to first order what is lost without it. By
   the jackknife (Efron 1982), var(m) = U / (U - 1) Σ added². The differences of two models' terms give the variance of
   their difference in the same way.
@@ -18,30 +17,18 @@ Shape letters: P pairs, G units, U units or pools.
 import base64
 import binascii
 import hashlib
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, stdtr
 
 from twicetold.evaluation.inputs import described, finite, is_number
-from twicetold.evaluation.intervals import Z, effective_degrees, few_units, pooled, quantile, variance
+from twicetold.evaluation.intervals import few_units, pooled
 from twicetold.evaluation.ranking import Floats
 
 _KEYS = {"measure", "units", "digest"}
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """Model a against model b on the same pairs: a − b, its 95 % interval and the two-sided p-value."""
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
 
 
 @dataclass(frozen=True)
@@ -122,6 +109,14 @@ def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArra
     return Units.of_rows((right - right.mean()) / len(right), units, label)
 
 
+def f1_terms(verdict: NDArray[np.bool_], label: NDArray[Any]) -> Floats:
+    """(P,) what each verdict adds to F1, to first order; 0 where no pair is flagged and none says the same."""
+    true = label.astype(bool)
+    right, size = 2.0 * (verdict & true), verdict.astype(np.float64) + true
+    total = float(size.sum())
+    return np.asarray((right - right.sum() / total * size) / total) if total else right
+
+
 def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
     """(P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
 
@@ -133,78 +128,6 @@ def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
         return np.zeros(len(x))
     x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     return np.asarray((x * y - float(np.mean(x * y)) * (x * x + y * y) / 2) / len(x))
-
-
-def paired_test(one: Sequence[PairedUnits], other: Sequence[PairedUnits], *, difference: float) -> PairedTest:
-    """Test for a difference of two models on the same units.
-
-    McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
-    many degrees of freedom as there are effective units, of the mean over seeds, which says nothing of how another seed
-    would do.
-
-    Args:
-        one: of each seed of model a.
-        other: of each seed of model b.
-        difference: measure of model a minus that of model b, each the mean over seeds.
-
-    Raises:
-        ValueError: if there is nothing of a model, or not all are of the same units.
-    """
-    if not one or not other:
-        raise ValueError(f"expected units of both models, got those of {len(one)} and {len(other)} runs")
-    lengths = {len(each.terms) for each in (*one, *other)}
-    if len(lengths) > 1 or len({each.digest for each in (*one, *other)}) > 1:
-        raise ValueError(
-            "the models were evaluated on different units of test (other texts, pairs or labels, or in another order), "
-            "so they cannot be compared in pairs: run `dvc repro --force` on both evaluate stages"
-        )
-    if len(one) == len(other) == 1 and isinstance(one[0], Verdicts) and isinstance(other[0], Verdicts):
-        return mcnemar(one[0].right, other[0].right)
-    terms = np.mean([each.terms for each in one], axis=0) - np.mean([each.terms for each in other], axis=0)
-    error, degrees = float(np.sqrt(variance(terms))), effective_degrees(terms)
-    half = quantile(degrees) * error if error else 0.0
-    return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
-
-
-def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
-    """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
-
-    Args:
-        right_a: whether model a was right about each pair.
-        right_b: the same for model b.
-
-    Raises:
-        ValueError: if the lengths differ or there is no pair.
-    """
-    a, b = np.asarray(right_a, dtype=bool), np.asarray(right_b, dtype=bool)
-    if a.shape != b.shape or a.size == 0:
-        raise ValueError(f"expected decisions on the same pairs, got shapes {a.shape} and {b.shape}")
-    total, only_a, only_b = a.size, int((a & ~b).sum()), int((b & ~a).sum())
-    p_value = min(1.0, 2 * float(bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
-    # Agresti & Min: half a pair is added to each of the four cells.
-    centre = (only_a - only_b) / (total + 2)
-    error = math.sqrt(((only_a + only_b + 1) - (only_a - only_b) ** 2 / (total + 2)) / (total + 2) / (total + 2))
-    low, high = max(-1.0, centre - Z * error), min(1.0, centre + Z * error)
-    return PairedTest((only_a - only_b) / total, low, high, p_value)
-
-
-def two_sided(difference: float, error: float, degrees: float) -> float:
-    """p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
-    if error == 0:
-        return 1.0 if difference == 0 else 0.0
-    size = abs(difference) / error
-    return math.erfc(size / math.sqrt(2)) if math.isinf(degrees) else float(2 * stdtr(degrees, -size))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values that are corrected for their number (Holm 1979, "A simple sequentially rejective multiple test")."""
-    order = np.argsort(p_values, kind="stable")
-    number = len(order)
-    stepped = np.maximum.accumulate([p_values[place] * (number - rank) for rank, place in enumerate(order)] or [0.0])
-    corrected = [0.0] * number
-    for rank, place in enumerate(order):
-        corrected[place] = min(1.0, float(stepped[rank]))
-    return corrected
 
 
 def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:

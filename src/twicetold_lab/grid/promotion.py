@@ -223,8 +223,8 @@ def _keys(overrides: Sequence[str]) -> list[str]:
         if key.startswith(("+", "~", "data.")) or "/" in key or (CONF / key).is_dir():
             settings = ", ".join(override for override in overrides if not override.startswith(LEFT_OUT))
             raise ValueError(
-                f"the sweep sets {key}, and conf/tuned/ holds values alone, no parts and no data. Make the best a row "
-                f"of params.yaml instead, with `overrides: [{settings}]`"
+                f"the sweep sets {key}, and conf/tuned/ holds values alone, no parts and no data. Make the best a "
+                f"variant in params.yaml instead, with `overrides: [{settings}]`"
             )
     return list(dict.fromkeys(keys))
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twicetold_lab.evaluation.units import PairedTest, holm, paired_test
+from twicetold_lab.evaluation.comparisons import Comparison, compare, holm
 from twicetold_lab.reporting.glossary import describe, number, probability
 from twicetold_lab.reporting.leaderboard import MARK, Leaderboard, Row, or_worst, search_heading
 from twicetold_lab.reporting.tables import (
@@ -73,7 +73,7 @@ class Standing:
     """On test."""
     first: bool
     """True if it is tied for first."""
-    against_first: PairedTest | None
+    against_first: Comparison | None
     """It minus the highest; None for the highest, and where they were not compared in pairs."""
     p_value: float | None
     """The p-value of `against_first`, corrected for the number of comparisons."""
@@ -160,14 +160,17 @@ def against(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[Standing]:
     return standings
 
 
-def _paired_test(row: Row, top: Row, measure: str) -> PairedTest | None:
+def _paired_test(row: Row, top: Row, measure: str) -> Comparison | None:
     """The first model minus the other; None where units are missing."""
-    kept = [[run.units.get(measure) for run in each.runs] for each in (row, top)]
-    one, other = ([unit for unit in each if unit is not None] for each in kept)
+    one, other = (
+        [(run.units[measure], run.metrics["test"][measure]) for run in each.runs if measure in run.units]
+        for each in (row, top)
+    )
     if len(one) < len(row.runs) or len(other) < len(top.runs):
         return None
     try:
-        return paired_test(one, other, difference=value_of(row, measure).mean - value_of(top, measure).mean)
+        units, values = zip(*([list(part) for part in zip(*each, strict=True)] for each in (one, other)), strict=True)
+        return compare(*units, of_one=values[0], of_other=values[1])
     except ValueError as error:
         names = f"{row.first.path.name} and {top.first.path.name}"
         raise ValueError(f"{names}, {measure}: {error}") from error

@@ -55,9 +55,7 @@ def search_reports(
     queries, documents = read.search_matrices(texts)
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     results = evaluator.corpus_search.report(queries, documents, **asked)
-    inputs = thresholds and dedupe_inputs(read, corpus, "test", classes=evaluator.classes)
-    ranked = corpus.kind != "documents"  # whose own report has these values
-    deduped = evaluator.dedupe(inputs[1], thresholds, ranked=ranked) if inputs and thresholds else None
+    deduped = _deduped(read, corpus, evaluator, thresholds) if thresholds else None
     if corpus.kind == "documents":
         return Searched(results, None, deduped)
     pooled = {}
@@ -69,6 +67,14 @@ def search_reports(
         answering = asking if documents is queries else documents[pool]
         pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
     return Searched(results, evaluator.pairwise_knn.report(**pooled), deduped)
+
+
+def _deduped(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: DedupeThresholds) -> DedupeReport | None:
+    val, test = (dedupe_inputs(read, corpus, split, classes=evaluator.classes) for split in ("val", "test"))
+    if val is None or test is None:
+        return None
+    ranked = corpus.kind != "documents"  # whose own report has these values
+    return evaluator.dedupe(val[1], test[1], thresholds, ranked=ranked)
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:

@@ -30,9 +30,11 @@ from twicetold.trained.reading import ReadTexts
 from twicetold.trained.scoring import TrainedModel
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation import pair_intervals
+from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.dedupe_report import rank_pairs
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import units_of
+from twicetold_lab.evaluation.text_ranking import rank_texts
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
 MOST_SHARED = 0.01
@@ -69,8 +71,12 @@ def evaluate_cross_domain(model: TrainedModel, corpus: Corpus, evaluator: Standa
     report = CrossDomain()
     if vectors is not None:
         (group,) = vectors.groups
-        ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
-        report = CrossDomain({name: ranked.average_precision}, {name: ranked.average_precision_interval})
+        ranked, texts = rank_pairs(vectors, group, evaluator.bins), rank_texts(vectors, group)
+        by_pair, by_text = f"average_precision_{group}", f"{TEXT_RANKING}{group}"
+        report = CrossDomain(
+            {by_text: texts.mean, by_pair: ranked.average_precision},
+            {by_text: texts.interval, by_pair: ranked.average_precision_interval},
+        )
     try:
         threshold = model.decisions.of().usable.threshold
     except NoVerdict:

@@ -189,10 +189,12 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
 
 def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -> TrackedRun:
     """A run of MLflow that is written to again."""
+    models = run.outputs.model_outputs if run.outputs else []
     return TrackedRun(
         store,
         run.info.run_id,
         name=run.info.run_name,
+        model_id=models[-1].model_id if models else None,
         earlier=frozenset(run.data.metrics),
         params=params,
     )

@@ -16,6 +16,8 @@ ARTIFACTS = "artifacts"  # folder beside the database, with one folder for each 
 ADDRESSES = {
     "experiments": ("artifact_location",),
     "runs": ("artifact_uri",),
+    "logged_models": ("artifact_location",),
+    "model_versions": ("source", "storage_location"),
 }
 """Table of MLflow -> columns that hold addresses of artifacts."""
 DEFAULT = 0  # MLflow's own experiment, for which nothing of ours is logged
@@ -63,11 +65,12 @@ def _mend(store: sqlite3.Connection, former: Path, here: Path, names: list[str])
     with store:
         changed = {table: sum(_changed(store, table, former, here)) for table in ADDRESSES}
     _logger.warning(
-        "the store was moved from %s to %s: %d experiments and %d runs now name their artifacts there",
+        "the store was moved from %s to %s: %d experiments, %d runs and %d models now name their artifacts there",
         former.parent,
         here.parent,
         changed["experiments"],
         changed["runs"],
+        changed["logged_models"],
     )
 
 

@@ -7,7 +7,7 @@ does nothing, so that a server that is down is waited for only once.
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +38,7 @@ class TrackedRun:
         store: the open store, or None where nothing is tracked.
         run_id: the run's id in the store, or None where nothing is tracked.
         name: the run's name.
+        model_id: the logged model that further metrics belong to, if the run has one.
         earlier: names of the metrics that a reopened run already has.
         params: the parameters that it has, flattened.
     """
@@ -48,21 +49,27 @@ class TrackedRun:
         run_id: str | None,
         *,
         name: str = "",
+        model_id: str | None = None,
         earlier: Collection[str] = (),
         params: Mapping[str, str] | None = None,
     ) -> None:
         self.id = run_id
         self.name = name
-        self.folder: Path | None = None
-        """The run folder, which its description names."""
         self._store = store
         self._failed = False
+        self._model_id = model_id
         self._earlier = earlier
         self._time = 0
         self._latest: dict[str, Any] = {}
         self._params = dict(params or {})
         self._datasets: dict[str, tuple[str, str]] = {}  # split -> name and digest
         self._not_finite: set[str] = set()
+        self._folder: Path | None = None
+
+    @property
+    def has_model(self) -> bool:
+        """True if a model is logged with the run."""
+        return self._model_id is not None
 
     @property
     def tracked(self) -> bool:
@@ -84,7 +91,7 @@ class TrackedRun:
         self._write("log parameters", write)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log metrics at one step, as those of the split they are about.
+        """Log metrics at one step, as those of the logged model, if there is one, and of the split they are about.
 
         Args:
             metrics: name -> value. NaN and infinity are not logged, as no column can be sorted by them; the tag
@@ -103,7 +110,7 @@ class TrackedRun:
                 if not math.isfinite(value):
                     continue
                 at = self._latest_step(client, name) if step is None else step
-                row = Metric(name, float(value), self._time, at, **self._dataset_of(name))
+                row = Metric(name, float(value), self._time, at, model_id=self._model_id, **self._dataset_of(name))
                 rows.append(row)
                 if name not in self._latest or at >= self._latest[name].step:
                     self._latest[name] = row
@@ -175,23 +182,62 @@ class TrackedRun:
         """
         if not path.is_file():
             raise FileNotFoundError(f"expected a file to log at {path}, but there is none")
-        self.folder = path.parent
+        self._folder = path.parent
         self._write(f"log {path.name}", lambda client: client.log_artifact(self.id, str(path), folder))
 
     def log_text(self, text: str, file: str) -> None:
         """Log a text without passwords as the artifact `file` (a path relative to the run's artifacts)."""
         self._write(f"log {file}", lambda client: client.log_text(self.id, without_passwords(text), file))
 
+    def log_model(self, model_folder: Path, *, input_example: Mapping[str, Sequence[str]]) -> str | None:
+        """Log the model folder as a model that `mlflow models predict` and `mlflow.pyfunc.load_model` can load.
+
+        The run's latest metrics, and all later ones, are logged for the model as well.
+
+        Args:
+            model_folder: what `twicetold.trained.model_folder.load_model` reads.
+            input_example: column -> values: either `text`, or `left` and `right`.
+
+        Returns:
+            The model's address `models:/…`, or None where nothing is tracked.
+
+        Raises:
+            FileNotFoundError: if there is no such folder.
+        """
+        if not model_folder.is_dir():
+            raise FileNotFoundError(f"expected a model folder at {model_folder}, but there is none: train it first")
+        self._folder = model_folder.parent
+
+        def write(client: Any) -> str:
+            from mlflow.entities import Metric
+
+            from twicetold_lab.tracking.logged_model import log
+
+            assert self._store is not None
+            assert self.id is not None
+            model_id = log(
+                self._store, self.id, model_folder, name=self.name, input_example=input_example, params=self._params
+            )
+            self._model_id = model_id
+            rows = [
+                Metric(m.key, m.value, m.timestamp, m.step, model_id=model_id, **self._dataset_of(m.key))
+                for m in self._latest.values()
+            ]
+            client.log_batch(self.id, metrics=rows)
+            return f"models:/{model_id}"
+
+        return self._write("log the model", write)
+
     def describe(self) -> None:
         """Give the run the description that its page shows, from what was logged with it; see `tracking.notes`.
 
         What a person wrote there stays.
         """
-        intervals = intervals_in(self.folder) if self.folder else {}
+        intervals = intervals_in(self._folder) if self._folder else {}
 
         def write(client: Any) -> None:
             known = client.get_run(self.id).data
-            text = Note(known.tags, known.metrics, self.folder, intervals).text()
+            text = Note(known.tags, known.metrics, self._folder, intervals).text()
             if text and known.tags.get(DESCRIPTION, OURS).startswith(OURS):
                 client.set_tag(self.id, DESCRIPTION, shorten(without_passwords(text), MAX_TAG))
 

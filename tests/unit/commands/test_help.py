@@ -161,14 +161,9 @@ def test_a_card_prints_rounded_numbers(run, twicetold):
 
 
 @pytest.mark.parametrize("path", ALL)
-def test_a_command_and_its_options_have_help_and_are_documented(path):
+def test_a_command_is_in_the_guide_and_its_options_have_help(path):
     assert f"`{path}" in PAGE or f"\n{path} " in PAGE
-    # The part of the page about the command, if it has one of its own.
-    part = PAGE.partition(f"### `{path}`")[2].partition("\n### ")[0] or PAGE
-    for option in ALL[path].params:
-        assert option.help, option.name
-        for name in (*option.opts, *option.secondary_opts):
-            assert not name.startswith("-") or f"`{name}`" in part, name
+    assert [option.name for option in ALL[path].params if not option.help] == []
 
 
 def test_dedupe_has_at_most_23_options_and_all_commands_130():

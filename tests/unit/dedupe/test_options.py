@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from twicetold.dedupe.options import Choices, DedupeOptions, of_stage
 from twicetold.staged.plan import Settings
 from twicetold.staged.tasks import STAGES
 
-GUIDE = Path(__file__).parents[3] / "docs/guides/using-a-model.md"
 OPTIONS = {each.name: each for each in fields(DedupeOptions)}
 
 
@@ -34,13 +32,6 @@ def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
     assert of_stage(first, "model") == of_stage(longest, "model")
     assert of_stage(first, "group") != of_stage(longest, "group")
     assert all(set(each.metadata["stages"]) <= set(STAGES) for each in OPTIONS.values())
-
-
-def test_the_guide_describes_each_option_of_the_command():
-    guide = GUIDE.read_text(encoding="utf-8")
-    options = [name for name in inspect.signature(command).parameters if name in OPTIONS]
-    assert len(options) == len(OPTIONS)
-    assert [name for name in options if f"| `--{name}` |" not in guide] == []
 
 
 @pytest.mark.parametrize(

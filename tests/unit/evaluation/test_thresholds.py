@@ -116,7 +116,9 @@ def test_metrics_name_what_was_promised_and_what_was_kept():
     assert {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")} < set(test)
     of_groups = {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")}
     of_links = {f"link_{name}_at_80" for name in ("precision", "recall", "text_precision", "ari")}
-    assert set(found.intervals["test"]) == {"average_precision_story"} | of_links | of_groups
+    ranked = {"average_precision_story", "text_average_precision_story"}
+    assert set(found.intervals["test"]) == ranked | of_links | of_groups
+    assert set(found.units) == {"text_average_precision_story", "b3_average"}
     assert all(low <= test[name] <= high for name, (low, high) in found.intervals["test"].items())
 
 

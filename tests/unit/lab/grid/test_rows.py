@@ -1,4 +1,4 @@
-"""Rows of params.yaml that make no sense are refused in words: the row, what was expected, what to do."""
+"""params.yaml is expanded to rows; what makes no sense is refused in words: place, expectation, what to do."""
 
 import copy
 import re
@@ -9,108 +9,141 @@ import yaml
 from hydra import initialize_config_dir
 
 from twicetold_lab.grid.rendering import composed, data_of, for_cell, for_data
-from twicetold_lab.grid.rows import check_cell, check_data, check_grid
+from twicetold_lab.grid.rows import check_cell, check_data, expanded, files_of, read_grid, with_files, written
 
 ROOT = Path(__file__).parents[4]
-NEWS = {"data": "toy_news", "seed": 0, "mined": "data/triplets/toy_news", "pretrained": "data/pretrained/none"}
-LABELLED = "toy_news-pseudo_labels-dae-0"
-GRID = {
+NEWS = {
+    "models": ["dae", "tfidf"],
+    "seeds": {"dae": [0, 3]},
+    "variants": {
+        "fair": {"experiment": "fair_story", "models": ["dae"]},
+        "first": {"profile": "published", "models": []},
+    },
+    "ensembles": {"both": {"members": ["dae", "tfidf"], "stacking": "logistic"}},
+    "elsewhere": {"others": ["toy_articles", "toy_questions"], "models": ["both"]},
+}
+PARAMS = {
     "profile": "full",
     "overrides": [],
-    "pretrained": ["none", "glove"],
-    "data": {name: {**NEWS, "data": name} for name in ("toy_news", "toy_articles", "toy_questions")},
-    "cells": {"toy_news-dae-0": {**NEWS, "model": "dae"}, "toy_news-tfidf-0": {**NEWS, "model": "tfidf"}},
-    "self_training": {LABELLED: {**NEWS, "mining": "pseudo_labels", "teacher": "dae"}},
-    "ensembles": {"toy_news-both-0": {**NEWS, "members": ["dae", "tfidf"]}},
-    "elsewhere": {"toy_news-both-0": {**NEWS, "others": ["toy_articles", "toy_questions"]}},
+    "grid": {"toy_news": NEWS, "toy_articles": {"models": []}, "toy_questions": {"models": ["bm25"]}},
 }
+NOTHING = {"mined": "data/triplets/toy_news", "pretrained": "data/pretrained/none", "mining": None}
 
 
-def grid_with(section, key, **changed):
-    """The grid with a row that has other keys; None removes one."""
-    grid = copy.deepcopy(GRID)
-    row = {**grid[section].get(key, {}), **changed}
-    grid[section][key] = {name: value for name, value in row.items() if value is not None}
-    return grid
+def params_with(*keys, value):
+    """params.yaml with another value at a place in the block of a dataset; None removes it."""
+    params = copy.deepcopy(PARAMS)
+    node = params["grid"]["toy_news"]
+    for key in keys[:-1]:
+        node = node[key]
+    node[keys[-1]] = value
+    if value is None:
+        del node[keys[-1]]
+    return params
 
 
-@pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
-def test_the_rows_that_are_shipped_pass(file):
-    check_grid(yaml.safe_load(file.read_text()))
-    check_grid(GRID)
+def test_each_training_ensemble_and_evaluation_gets_a_row_by_its_name():
+    grid = expanded(PARAMS)
+    dae = {"data": "toy_news", "model": "dae"}
+    assert grid["cells"] == {
+        "toy_news-dae-0": {**dae, "seed": 0},
+        "toy_news-dae-3": {**dae, "seed": 3},
+        "toy_news-tfidf-0": {"data": "toy_news", "model": "tfidf", "seed": 0},
+        "toy_news-dae_fair-0": {**dae, "overrides": ["+experiment=fair_story"], "seed": 0},
+        "toy_questions-bm25-0": {"data": "toy_questions", "model": "bm25", "seed": 0},
+    }
+    row = {"data": "toy_news", "seed": 0}
+    assert grid["ensembles"] == {"toy_news-both-0": {**row, "members": ["dae", "tfidf"], "stacking": "logistic"}}
+    assert grid["elsewhere"] == {"toy_news-both-0": {**row, "others": ["toy_articles", "toy_questions"]}}
+    assert list(grid["data"]) == list(PARAMS["grid"])
+
+
+def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
+    way = "data/self_training/toy_news-pseudo_labels-dae-0"
+    mining = {"data": "toy_news", "mining": "pseudo_labels", "teacher": "dae", "seed": 0}
+    taught = {"mined": way, "pretrained": "data/pretrained/glove", "mining": mining}
+    first = expanded(PARAMS)
+    grid = with_files(first, {key: taught if key == "toy_news-tfidf-0" else NOTHING for key in first["cells"]})
+    assert grid["cells"]["toy_news-tfidf-0"]["mined"] == way
+    assert grid["self_training"] == {Path(way).name: mining}
+    assert grid["pretrained"] == ["glove", "none"]
+    (tmp_path / "conf").mkdir()
+    assert written(grid, tmp_path / "conf/cells.yaml")
+    assert not written(grid, tmp_path / "conf/cells.yaml")
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS))
+    assert read_grid(tmp_path) == grid
+    with pytest.raises(ValueError, match="the teacher of toy_news-pseudo_labels-dae-0 is no cell: toy_news-dae-7"):
+        with_files(first, {key: {**taught, "mining": {**mining, "seed": 7}} for key in first["cells"]})
 
 
 @pytest.mark.parametrize(
-    ("section", "key", "changed", "message"),
+    ("keys", "value", "message"),
     [
-        ("cells", "toy_news-dae-0", {"seeed": 3}, "cells: toy_news-dae-0: there is no key 'seeed': did you mean seed?"),
-        ("cells", "toy_news-dae-0", {"mined": None}, "cells: toy_news-dae-0 has no mined. Expected keys: data, model,"),
-        ("cells", "toy_news-dae-0", {"seed": "0"}, "cells: toy_news-dae-0: seed must be a whole number; got '0'"),
+        (["models"], None, " has no models. Expected keys: models, seeds, variants"),
+        (["models"], "dae", "models must be a list of names in conf/model/; got 'dae'"),
+        (["models"], ["dae", "tfidff"], "there is no model=tfidff: did you mean tfidf? There are: bimpm"),
+        (["models"], ["dae", "dae"], "names toy_news-dae-0 twice"),
+        (["seed"], [], "there is no key 'seed': did you mean seeds?"),
+        (["seeds", "dae"], ["0"], "seeds: dae must be a list of whole numbers; got ['0']"),
+        (["seeds", "dea"], [0], "seeds: there is no key 'dea': did you mean dae?"),
+        (["seeds"], [0, 1], "seeds must be a mapping, {} if there is nothing; got [0, 1]"),
         (
-            "cells",
-            "toy_news-dae-1",
-            {**NEWS, "model": "dae"},
-            "cells: toy_news-dae-1 is not named <data>-<name>-<seed>",
+            ["variants", "fair", "experimnt"],
+            "fair",
+            "variants: fair: there is no key 'experimnt': did you mean experim",
         ),
-        ("cells", "toy_news-dae-0", {"data": "toy_new"}, "there is no data=toy_new: did you mean toy_news?"),
+        (["variants", "fair", "experiment"], "fairest", "there is no experiment=fairest: did you mean fair"),
+        (["variants", "fair", "experiment"], "static_ema", "experiment=static_ema chooses model, which the grid names"),
+        (["variants", "fair", "profile"], "smok", "there is no profile=smok: did you mean smoke? There are: ful"),
+        (["variants", "fair", "overrides"], "x=2", "overrides must be a list such as [optimizer.lr=0.01]; got"),
+        (["variants", "fair", "overrides"], ["+experiment=fair"], "`experiment` is a key of a variant"),
+        (["ensembles", "both", "stackin"], "x", "there is no key 'stackin': did you mean stacking?"),
         (
-            "cells",
-            "toy_news-dae-0",
-            {"profile": "smok"},
-            "there is no profile: smok: did you mean smoke? There are: ful",
+            ["ensembles", "both", "members"],
+            "dae",
+            "members must be a list of two to 4 trainings, which is what dvc.yaml",
         ),
+        (["ensembles", "both", "members"], ["dae"] * 5, "Make others by hand, with pipelines/ensemble.py"),
+        (["ensembles", "both", "members"], ["dae", "bm25"], "has members that are no cells with seed 0: ['bm25']"),
+        (["elsewhere", "models"], ["bm25"], "elsewhere: toy_news-bm25-0 is no cell and no ensemble"),
         (
-            "cells",
-            "toy_news-dae-0",
-            {"overrides": "seed=2"},
-            "overrides must be a list such as [optimizer.lr=0.01]; got",
+            ["elsewhere", "others"],
+            ["toy_articles"],
+            "others must be a list of 2 or 3 of ['toy_articles', 'toy_questions",
         ),
-        ("data", "toy_news", {"mine": "x"}, "data: toy_news: there is no key 'mine': did you mean mined?"),
-        ("data", "news", NEWS, "data: news is not named <data> after its row"),
-        (
-            "self_training",
-            "toy_news-pseudo-dae-0",
-            {**NEWS, "mining": "pseudo_labels", "teacher": "dae"},
-            "is not named",
-        ),
-        ("self_training", LABELLED, {"teacher": "dssm"}, "is not named <data>-<mining>-<teacher>-<seed>"),
-        (
-            "cells",
-            "toy_news-dae-0",
-            {"pretrained": "data/pretrained/minilm"},
-            "data/pretrained/minilm is no output of a stage: add minilm to `pretrained:` of params.yaml",
-        ),
-        ("ensembles", "toy_news-both-0", {"stackin": "x"}, "there is no key 'stackin': did you mean stacking?"),
-        ("ensembles", "toy_news-both-0", {"members": "dae"}, "members must be a list; got 'dae'"),
-        ("elsewhere", "toy_news-bm25-0", {**NEWS, "others": []}, "toy_news-bm25-0 is no cell and no ensemble"),
-        ("elsewhere", "toy_news-both-0", {"others": ["toy_articles"]}, "others must be a list of 2 or 3 of ['toy_art"),
-        ("elsewhere", "toy_news-both-0", {"others": ["toy_news", "toy_articles"]}, "['toy_articles', 'toy_questions']"),
-        ("elsewhere", "toy_news-both-0", {"others": "stsb"}, "others must be a list of 2 or 3"),
+        (["elsewhere", "others"], ["toy_news", "toy_articles"], "['toy_articles', 'toy_questions']; got ['toy_news'"),
+        (["elsewhere", "others"], "stsb", "others must be a list of 2 or 3"),
     ],
 )
-def test_a_row_with_other_keys_or_another_name_is_refused(section, key, changed, message):
-    with pytest.raises(ValueError, match=f"^params.yaml: .*{re.escape(message)}"):
-        check_grid(grid_with(section, key, **changed))
+def test_names_that_make_no_sense_are_refused(keys, value, message):
+    with pytest.raises(ValueError, match=f"^params.yaml: grid: toy_news.*{re.escape(message)}"):
+        expanded(params_with(*keys, value=value))
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"cels": {}}, {"cells": None}, {"cells": {"toy_news-dae-0": None}}, {"data": []}, {"pretrained": "glove"}],
+    [
+        {"cells": {}},
+        {"grid": None},
+        {"grid": {"toy_news": None}},
+        {"grid": {"toy_new": {"models": []}}},
+        {"profile": "x"},
+    ],
 )
 def test_sections_that_are_none_are_refused(changed):
     with pytest.raises(ValueError, match=r"^params.yaml"):
-        check_grid(GRID | changed)
-    with pytest.raises(ValueError, match=r"^params.yaml has no self_training. Expected keys: data, cells"):
-        check_grid({name: rows for name, rows in GRID.items() if name != "self_training"})
+        expanded(PARAMS | changed)
+    with pytest.raises(ValueError, match=r"^params.yaml has no overrides. Expected keys: profile, overrides, grid"):
+        expanded({"profile": "full", "grid": {}})
 
 
 SET_BY_ROW = {
-    "seed=2": "`seed` is a key of the row",
-    "++seed=2": "`seed` is a key of the row",
+    "seed=2": "`seeds` names them",
+    "++seed=2": "`seeds` names them",
     "name=other": "it is the middle of the row's name",
-    "model=dssm": "`model` is a key of the row",
-    "profile=smoke": "`profile` is a key of params.yaml and of a row",
-    "data=toy_questions": "the key `data` of a row chooses data",
+    "model=dssm": "`models` names them",
+    "profile=smoke": "`profile` is a key of params.yaml and of a variant",
+    "data=toy_questions": "the grid names its data",
     "data.source.limit=300": "other data are another file in conf/data/",
     "~data.source.limit": "other data are another file in conf/data/",
     "paths.processed=/tmp": "conf/paths.yaml says where folders are",
@@ -121,43 +154,41 @@ SET_BY_ROW = {
 @pytest.mark.parametrize("override", SET_BY_ROW)
 def test_an_override_does_not_set_what_dvc_reads_elsewhere(override):
     words = rf"overrides must not set {re.escape(override)}: .*{re.escape(SET_BY_ROW[override])}"
-    with pytest.raises(ValueError, match=f"^params.yaml: cells: toy_news-dae-0: {words}"):
-        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["optimizer.lr=0.1", override]))
-    everywhere = GRID | {"overrides": [override]}
+    with pytest.raises(ValueError, match=f"^params.yaml: grid: toy_news: variants: fair: {words}"):
+        expanded(params_with("variants", "fair", "overrides", value=["optimizer.lr=0.1", override]))
+    everywhere = PARAMS | {"overrides": [override]}
     if override.lstrip("~").startswith("data."):
-        check_grid(everywhere)  # the data stages get it as well
+        expanded(everywhere)  # the data stages get it as well
     else:
         with pytest.raises(ValueError, match=f"^params.yaml: {words}"):
-            check_grid(everywhere)
-
-
-def test_a_row_may_choose_an_experiment_that_chooses_neither_data_nor_model():
-    check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fair_story"]))
-    with pytest.raises(ValueError, match="experiment=static_ema chooses model, which is a key of the row"):
-        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=static_ema"]))
-    with pytest.raises(ValueError, match="there is no experiment=fairest: did you mean fair"):
-        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fairest"]))
+            expanded(everywhere)
 
 
 def check(model, *, of_all="full", **changed):
     """Compose a cell and check it, as compose.py does; `of_all` is the profile of the whole grid."""
-    row, grid = {**NEWS, "model": model, **changed}, GRID | {"profile": of_all}
+    row, grid = {"data": "toy_news", "seed": 0, "model": model, **changed}, {"profile": of_all, "overrides": []}
     key = f"toy_news-{model}-0"
-    check_grid(grid_with("cells", key, **row))
     with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
         overrides = for_cell(key, row, grid)
         config, data = composed("train", *overrides), data_of(*for_data("toy_news", grid))
         check_cell(key, row, config, data=data, overrides=overrides)
+        return files_of(key, row, config)
 
 
 def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
-    check("dae")
+    assert check("dae") == NOTHING
     check("dae", of_all="smoke", overrides=["optimizer.lr=0.1", "tracking.enabled=false"])
     check("dae", profile="published")
     check("dae", of_all="smoke", profile="smoke")
-    check("static", mined=f"data/self_training/{LABELLED}", overrides=["examples=pseudo_labels", "teacher=dae"])
-    check("glove_mean", pretrained="data/pretrained/glove")
-    check("glove_mean", pretrained="data/own/mine.txt", overrides=["features.vectors=data/own/mine.txt"])
+
+
+def test_the_files_of_a_training_are_those_that_its_settings_name():
+    files = check("static", overrides=["examples=pseudo_labels", "teacher=dae"])
+    assert files["mined"] == "data/self_training/toy_news-pseudo_labels-dae-0"
+    assert files["mining"] == {"data": "toy_news", "mining": "pseudo_labels", "teacher": "dae", "seed": 0}
+    assert check("glove_mean")["pretrained"] == "data/pretrained/glove"
+    own = "data/own/mine.txt"
+    assert check("glove_mean", overrides=[f"features.vectors={own}"])["pretrained"] == own
 
 
 @pytest.mark.parametrize(
@@ -166,21 +197,13 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
         ("dae", {"profile": "smoke"}, "profile: smoke changes data.source.limit, and the stages that prepare toy_news"),
         (
             "static",
-            {"overrides": ["examples=pseudo_labels", "teacher=dae"]},
-            f"its examples are read from data/self_training/{LABELLED}, and its row says `mined: data/triplets",
-        ),
-        ("static", {"mined": f"data/self_training/{LABELLED}"}, "its examples are read from data/triplets/toy_news"),
-        ("dae", {"mined": "data/triplets/toy_questions"}, "its examples are read from data/triplets/toy_news"),
-        (
-            "glove_mean",
-            {},
-            "it reads data/pretrained/glove/glove.6B.50d.txt, and its row says `pretrained: data/pretrained/none`, "
-            "which is what DVC depends on: set `pretrained: data/pretrained/glove`",
+            {"overrides": ["examples=pseudo_labels", "teacher=dae", "examples.mined=data/other"]},
+            "its examples are read from data/other, which no stage makes",
         ),
         (
             "minilm",
             {"overrides": ["features.model=someone/tiny"]},
-            "it reads someone/tiny, and its row says `pretrained: data/pretrained/none`",
+            "it reads someone/tiny, and DVC would not see when it changes: what is not in conf/pretrained/ must be in",
         ),
         (
             "tfidf",
@@ -190,8 +213,8 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
         ("dae", {"overrides": ["+optimzer.lr=3"]}, "there is no optimzer: did you mean optimizer? There are: "),
     ],
 )
-def test_a_row_that_reads_other_files_than_it_names_or_sets_what_nothing_reads_is_refused(model, changed, message):
-    with pytest.raises(ValueError, match=rf"^params.yaml: cells: toy_news-{model}-0: .*{re.escape(message)}"):
+def test_a_row_that_reads_what_dvc_does_not_see_or_sets_what_nothing_reads_is_refused(model, changed, message):
+    with pytest.raises(ValueError, match=rf"^params.yaml: toy_news-{model}-0: .*{re.escape(message)}"):
         check(model, **changed)
 
 

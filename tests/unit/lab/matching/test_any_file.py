@@ -29,7 +29,7 @@ def rows() -> list[script.Row]:
 
 def test_each_column_has_the_scores_of_its_groups(rows: list[script.Row]) -> None:
     names, tickets = rows
-    assert list(names.scores) == ["dedupe", "held out", "best threshold", "by length", "columns"]
+    assert list(names.scores) == ["dedupe", "held out", "best threshold", "all labels", "by length", "columns"]
     assert names.scores["by length"] == group_scores(names.file.truth, [len(text) for text in names.file.texts])
     assert names.scores["columns"] is None
     assert tickets.scores["columns"].f1 == 0

@@ -20,7 +20,7 @@ def on_terms(finished):
         ("dae", "fair_story", 0, 0.6),
         ("dae", "fair_story", 1, 0.64),
         ("tfidf", "fair_story", 0, 0.7),
-        ("dae", "fair_category", 0, 0.8),
+        ("dae", "fair", 0, 0.8),
     ):
         metric = AVERAGE.replace("story", terms.removeprefix("fair_"))
         cell = Cell("news", f"{family}_{terms}", seed)

@@ -63,7 +63,7 @@ def test_documents_are_ranked_and_linked_over_all_pairs(model, headlines):
 
 def test_labelled_pairs_are_decided_by_the_threshold_that_the_model_brings(model, questions, monkeypatch):
     of_few_units = evaluate_cross_domain(model, questions, EVALUATOR).intervals
-    assert set(of_few_units) == {"average_precision_cluster"}
+    assert set(of_few_units) == {"average_precision_cluster", "text_average_precision_cluster"}
     monkeypatch.setattr("twicetold.evaluation.intervals.FEWEST_UNITS", 0)
     found, score = evaluate_cross_domain(model, questions, EVALUATOR), of_test(model, questions)
     truth = questions.pairs["test"].label == 1
@@ -94,7 +94,7 @@ def test_a_model_without_a_verdict_is_ranked_and_decides_nothing(model, headline
     useless = LabelDecision("story", Decision(0.0, 4.0, -1.0), same=0.01, called=1.0, right=0.01)
     silent = replace(model, as_documents=True, by_label=Decisions({"story": useless}, "story", "story"))
     found = evaluate_cross_domain(silent, headlines, EVALUATOR).metrics
-    assert set(found) == {"average_precision_story", "same_share"}
+    assert set(found) == {"average_precision_story", "text_average_precision_story", "same_share"}
 
 
 def test_texts_that_both_have_are_counted_and_data_that_share_many_are_refused(news, headlines, monkeypatch):

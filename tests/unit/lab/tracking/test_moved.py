@@ -57,7 +57,7 @@ def test_runs_of_a_project_that_was_moved_are_read_and_written_at_the_new_place(
     assert files(there) == ["new.csv", "roc.csv"]
     assert not project.exists()
     (said,) = caplog.messages
-    assert f"the store was moved from {project}/mlruns to {there}/mlruns: 1 experiments and 1 runs" in said
+    assert f"the store was moved from {project}/mlruns to {there}/mlruns: 1 experiments, 1 runs and 0 models" in said
     found = open_store(of(there), "quora").client.get_run(run)
     assert found.info.artifact_uri.startswith((there / "mlruns").as_uri())
     assert len(caplog.messages) == 1, "it is mended once"
@@ -65,7 +65,7 @@ def test_runs_of_a_project_that_was_moved_are_read_and_written_at_the_new_place(
 
 def test_a_store_that_was_moved_is_mended_by_whoever_reads_it_first(project, tmp_path):
     project.rename(tmp_path / "moved")
-    existing(of(tmp_path / "moved"))  # as the pages, and comparisons open it
+    existing(of(tmp_path / "moved"))  # as the pages, comparisons and the registry open it
     with sqlite3.connect(tmp_path / "moved" / "mlruns" / "mlflow.db") as store:
         addresses = [
             address
