@@ -41,7 +41,6 @@ from twicetold.evaluation.intervals import (
 )
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, midranks
-from twicetold_lab.evaluation.comparisons import Comparison, two_sided
 
 
 def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
@@ -60,33 +59,6 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = No
         return logit_interval(float(area[0]), float(variance[0, 0]))
     area_of, added = _added_to_auroc(scores, labels, units)
     return logit_interval(area_of, _variance_of_auroc(added, labels, units), effective_degrees(added.sum(axis=0)))
-
-
-def paired_auroc_test(
-    scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike, units: Ints | None = None
-) -> Comparison:
-    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs, or Obuchowski's by units.
-
-    Args:
-        scores_a: of model a.
-        scores_b: of model b.
-        labels: 0 or 1.
-        units: (P,) unit of sampling of each pair; None: each is one of its own.
-
-    Raises:
-        ValueError: if a score is not finite or only one class occurs.
-    """
-    if units is None:
-        area, variance = _delong([scores_a, scores_b], labels)
-        difference = float(area[0] - area[1])
-        error = math.sqrt(max(0.0, float(variance[0, 0] + variance[1, 1] - 2 * variance[0, 1])))
-        degrees = math.inf
-    else:
-        (area_a, added_a), (area_b, added_b) = (_added_to_auroc(each, labels, units) for each in (scores_a, scores_b))
-        difference, added = area_a - area_b, added_a - added_b
-        error, degrees = math.sqrt(_variance_of_auroc(added, labels, units)), effective_degrees(added.sum(axis=0))
-    half = quantile(degrees) * error
-    return Comparison(difference, difference - half, difference + half, two_sided(difference, error, degrees))
 
 
 def accuracy_interval(right: int, total: int) -> Interval:

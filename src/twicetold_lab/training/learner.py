@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LambdaLR
 
 from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.models.protocol import Encoder
@@ -95,29 +95,16 @@ class Learner(pl.LightningModule):
         """Primary metric after the last finished epoch."""
 
     def configure_optimizers(self) -> Any:
-        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver.
-
-        Raises:
-            ValueError: for a schedule that reads a metric.
-        """
+        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver."""
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        schedule, interval = self.schedule, "step"
-        scheduler: LRScheduler
-        if schedule.lr_scheduler is not None:
-            scheduler, interval = schedule.lr_scheduler(optimizer), schedule.lr_scheduler_interval
-        elif schedule.warmup_steps is not None or schedule.decay is not None:
-            steps = int(self.trainer.estimated_stepping_batches)
-            scheduler = LambdaLR(optimizer, lambda step: schedule.rate(min(step + 1, steps), steps=steps))
-        else:
+        schedule = self.schedule
+        if schedule.warmup_steps is None and schedule.decay is None:
             return optimizer
-        if isinstance(scheduler, ReduceLROnPlateau):
-            raise ValueError(
-                "trainer.lr_scheduler: ReduceLROnPlateau reads a metric, which a training that resumes would not have: "
-                "choose a schedule by steps or epochs, such as torch.optim.lr_scheduler.CosineAnnealingLR"
-            )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": interval}}
+        steps = int(self.trainer.estimated_stepping_batches)
+        scheduler = LambdaLR(optimizer, lambda step: schedule.rate(min(step + 1, steps), steps=steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
         """The total loss of one batch; with a solver, take a step."""
