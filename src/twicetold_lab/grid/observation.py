@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from twicetold import layout
 from twicetold.features.hashing_card import by_view, in_words
-from twicetold.files import only_process, write_json
+from twicetold.files import only_process, write_json, write_text
 from twicetold.printable import print
 from twicetold_lab import tracking
 from twicetold_lab.grid.jobs import Result, record
@@ -151,3 +151,16 @@ def tell(training: Training, trained: Trained, result: Result, out: Path, run: t
         page = tracking.addresses(training.tracking, [who.data]).get(who.data)
         if page:
             print(f"all runs of {who.data}, with `make ui`: {page}")
+
+
+def write_card(out: Path, *, cards: Path) -> None:
+    """Write the model card of a run folder into it.
+
+    Args:
+        out: the run folder, with what its evaluation wrote.
+        cards: folder of the cards of datasets.
+    """
+    from twicetold_lab.reporting.model_card import model_card
+    from twicetold_lab.runs.folder import RunFolder
+
+    write_text(out / layout.MODEL_CARD, model_card(RunFolder.with_model(out), cards=cards, use=os.path.relpath(out)))
