@@ -13,7 +13,6 @@ the model that people use, with a threshold and a calibration; an ensemble has d
 import checkout  # noqa: F401 (for its effects)
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold.files import write_file, write_json, write_text
+from twicetold.files import write_file, write_json
 from twicetold.printable import print
 from twicetold.trained.model_folder import load_model, recipes
 from twicetold.trained.threshold_record import read_thresholds
@@ -40,9 +39,9 @@ from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold_lab.evaluation.units import units_of
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
+from twicetold_lab.grid.observation import write_card
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
 from twicetold_lab.grid.settings import check_settings, run_script
-from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
@@ -99,8 +98,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
     )
     write_json(out / layout.SUMMARY, about)
-    card = model_card(out, cards=Path(cfg.paths.cards), use=os.path.relpath(out))
-    write_text(out / layout.MODEL_CARD, card)
+    write_card(out, cards=Path(cfg.paths.cards))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     params = params_of(cfg, who)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params) as run:

@@ -1,6 +1,6 @@
 """Whether a dedupe in stages gives the same whatever it runs on, however it is cut in parts, and whatever ends it.
 
-    python tools/check_staged.py MODEL... --texts FILE [--on here,processes,joblib,submitit,ray,spark] [--kills 50]
+    python tools/check_staged.py MODEL... --texts FILE [--on here,processes,spark] [--kills 50]
 
 For each model, rule, launcher and number of parts it prints a hash of the groups, representatives and probabilities,
 and compares it with that of one file. With `--kills`, runs are killed at moments that are spread
@@ -36,7 +36,7 @@ from twicetold.tables.files import choose_text, open_rows
 from twicetold.use import load
 
 RULES, PARTS = ("average", "components"), (1, 3, 7)
-ON = ("here", "processes", "joblib", "submitit", "ray", "spark")
+ON = ("here", "processes", "spark")
 
 
 def by_spark(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
@@ -61,11 +61,8 @@ def by_spark(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
 def launchers(names: Sequence[str]) -> dict[str, Launch]:
     """Those that are there, by name."""
     known: dict[str, Callable[[], Launch]] = {
-        "here": lambda: launcher(None, 1),
-        "processes": lambda: launcher(None, 2),
-        "joblib": lambda: launcher("joblib", 2),
-        "submitit": lambda: launcher("submitit", 2, {"cluster": "local"}),
-        "ray": lambda: launcher("ray", 2),
+        "here": lambda: launcher(1),
+        "processes": lambda: launcher(2),
         "spark": lambda: by_spark,
     }
     missing = [name for name in names if name == "spark" and not (find_spec("pyspark") and shutil.which("java"))]
@@ -159,7 +156,7 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
         def dedupe(out: str) -> None:
             # several blocks, shards and bins: as of many texts
             settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=1_000_000)
-            dedupe_folder(folder, settings, launcher(None, 1))
+            dedupe_folder(folder, settings, launcher(1))
 
         dedupe("whole")  # the first run imports what the stages need
         began = time.monotonic()
@@ -200,7 +197,7 @@ def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kill
 
         for out, workers in (("whole", 1), ("out", 2)):
             settings = Settings(model=model, out=f"{place / out}", threshold=threshold)
-            dedupe_folder(folder, settings, launcher(None, workers), progress=tell if workers > 1 else lambda _: None)
+            dedupe_folder(folder, settings, launcher(workers), progress=tell if workers > 1 else lambda _: None)
         whole, found = (
             {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
         )
@@ -223,7 +220,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000, help="texts of it that are used")
     parser.add_argument("--threshold", type=float)
     parser.add_argument("--on", default=",".join(ON), help="with commas between")
-    parser.add_argument("--few", default="submitit", help="of these, with one number of parts each")
+    parser.add_argument("--few", default="spark", help="of these, with one number of parts each")
     parser.add_argument("--kills", type=int, default=0, help="of each model")
     options = parser.parse_args()
     with open_rows(options.texts) as rows:

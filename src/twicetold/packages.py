@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 EXTRAS = {"torch": "torch", "jaxtyping": "torch", "transformers": "transformers", "huggingface_hub": "transformers"}
-EXTRAS |= {"submitit": "slurm", "ray": "ray"}
 """The extra that brings a package; `train` brings all others that may be missing."""
 
 

@@ -138,21 +138,6 @@ def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, tr
     np.testing.assert_allclose(scores, there, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("model", "changes"),
-    [
-        ("static", ["trainer.micro_batch=4", "encoder.input_dropout=0.3"]),
-        ("siamese_lstm", ["trainer.micro_batch=4", "encoder.dropout=0.3", "encoder.bidirectional=true"]),
-    ],
-)
-def test_a_batch_in_chunks_is_encoded_twice_with_one_dropout(model, changes, recipe, train, pretended):
-    cfg = recipe(model, *changes)
-    expected, _ = train(cfg, ON_CPU, "cpu")
-    found, _ = train(cfg, pretended.runtime, "device", pretended.traffic)
-    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4)
-    assert all((step[TO_HOST], step[ITEM]) == (0, 0) for step in found.steps)
-
-
 @pytest.mark.parametrize("model", ["siamese_cnn", "static_mlp", "mfilm"])  # Adam, Adam by rows, a solver
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(model, recipe, train, pretended):
     cfg = recipe(model)

@@ -17,7 +17,6 @@ NEEDS = {
     "denoising_triplet": "choose examples=labelled_texts",
     "film": "choose examples=triplets, or objective.negatives=all",
     "lexvec": "choose model=lexvec",
-    "pair_classes": r"set objective\.embedding=6",
     "skip_gram": "choose word2vec or fasttext",
     "triplet_film": "choose examples=triplets, or objective.negatives=all",
 }
@@ -123,10 +122,9 @@ def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(ch
 
 
 OF_COSINES = "objective=pair_bce objective.scale=10 objective.threshold=0.5"
-OF_CLASSES = "objective=pair_classes objective.embedding=5 objective.classes=2"
 
 
-@pytest.mark.parametrize("choice", [*(f"objective={leaf}" for leaf in PAIRED), OF_COSINES, OF_CLASSES])
+@pytest.mark.parametrize("choice", [*(f"objective={leaf}" for leaf in PAIRED), OF_COSINES])
 def test_it_trains_a_dense_family_on_labelled_pairs(choice, objective_of, loss_of):
     objective = objective_of(*choice.split())
     random = torch.Generator().manual_seed(0)

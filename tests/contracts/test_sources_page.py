@@ -30,6 +30,9 @@ NOTHING_TO_DO = {
     "Wav2vec: a frame and its neighbours",
     "Consistency training, data augmentation",
     "Training pairs in reverse order too",
+    "Topic model",
+    "Clicks by their order or their rate as graded positives",
+    "Neutral pairs of natural language inference as negatives",
 }
 
 

@@ -136,7 +136,7 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
         assert loss == pytest.approx(equation_5(batch, gamma=20, count=4), rel=1e-5)
 
 
-@pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear", "micro_batch=8"])
+@pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear"])
 def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
     cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")
     with pytest.raises(ValueError, match=f"trainer.{setting.split('=')[0]}: the solver Film does not use it"):

@@ -203,16 +203,6 @@ def test_the_right_file_comes_or_an_error_and_nothing_half_is_left(fault, kind, 
     assert (tmp_path / "raw" / "a.tsv").read_bytes() == GOOD, "what the bad server left does no harm"
 
 
-@pytest.mark.parametrize("fault", ["web page", "cut without length", "cut", "gzip not asked for", "drip", "nothing"])
-def test_a_mirror_that_misbehaves_gives_no_file(fault, address, tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    base = f"{address}/nothing/{fault.replace(' ', '%20')}"
-    file = RemoteFile("a.tsv", "s", [f"{address}/checksum/good"], **KINDS["checksum"][0])
-    (record,) = fetch([file], tmp_path / "raw", mirror=base, store=tmp_path / "store", patience=CALM).files
-    assert record.origin == file.urls[0]
-    assert (tmp_path / "raw" / "a.tsv").read_bytes() == GOOD
-
-
 def test_a_damaged_note_on_the_origin_of_a_file_is_an_error_that_names_it(address, tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     places = {"mirror": None, "store": tmp_path / "store", "patience": CALM}

@@ -19,7 +19,6 @@ SCRIPTS = {
     "train": ("data=toy_questions", "model=dae", "profile=smoke", "tracking.enabled=false"),
     "evaluate": ("data=toy_questions", "model=dae", "profile=smoke"),
     "ensemble": ("data=toy_questions", "members=[tfidf,static]"),
-    "explain": ("run=runs/one", "left=a", "right=b"),
     "report": (),
     "compose": ("build/conf",),
 }

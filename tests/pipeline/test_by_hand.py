@@ -96,7 +96,7 @@ def test_a_model_is_evaluated_on_other_data_by_its_own_threshold_unless_they_are
         ("evaluate_elsewhere", "run=runs/toy_news-tfidf-7", "others=[toy_questions]"),
     )
     assert found[0] == 0, found[1]
-    assert "toy_news-tfidf-0 on toy_questions: average_precision_cluster 0." in found[1]
+    assert "toy_news-tfidf-0 on toy_questions: text_average_precision_cluster 0." in found[1]
     written = json.loads((lab.root / "runs/toy_news-tfidf-0/elsewhere.json").read_text())
     assert set(written) == {"toy_news", "toy_questions"}
     assert {"average_precision_cluster", "accuracy", "f1"} <= set(written["toy_questions"]["metrics"])

@@ -3,7 +3,6 @@
 The tests of one lab; each command trains for two epochs on generated questions.
 """
 
-import csv
 import re
 
 import pytest
@@ -64,7 +63,7 @@ def of(trained, word):
 
 
 def test_every_command_of_the_page_trains(trained):
-    assert len(trained) >= 7
+    assert len(trained) >= 5
     for command, (code, out) in trained.items():
         assert code == 0, (command, out)
         assert re.search(r"toy_questions \w+-0: val auroc 0\.\d+ after 2 epochs", out), (command, out)
@@ -80,30 +79,7 @@ def test_a_callback_of_ones_own_is_called_after_each_epoch_and_one_of_hydra_afte
     assert "model=dae" in (lab.root / "jobs.txt").read_text()
 
 
-def test_a_logger_of_ones_own_gets_what_mlflow_would_get(lab, trained):
-    of(trained, "CSVLogger")
-    (file,) = (lab.root / "logs").rglob("metrics.csv")
-    rows = list(csv.DictReader(file.open()))
-    assert [row["step"] for row in rows] == ["0", "1"]
-    assert all(0 < float(row["val/auroc"]) < 1 and float(row["train/loss"]) > 0 for row in rows)
-
-
 def test_experiments_are_among_the_groups_of_help(lab):
     ((code, out),) = lab.scripts(("train", "--help"))
     assert code == 0
     assert "static_ema, static_triplets, two_kinds, two_towers, use, use_documents, with_train" in out
-
-
-@pytest.mark.parametrize(
-    ("settings", "answer"),
-    [
-        (("+tracking.loggers.csv.save_dir=logs",), "tracking.loggers.csv must name a logger of Lightning"),
-        (("trainer.lr_scheduler=cosine",), "trainer.lr_scheduler must name a class of torch.optim.lr_scheduler by"),
-    ],
-)
-def test_settings_that_make_no_sense_are_answered_in_a_line(lab, settings, answer):
-    ((code, out),) = lab.scripts(("train", "model=dae", *QUICK, *settings, "hydra.run.dir=runs/refused"))
-    assert code == 1
-    assert answer in out
-    assert "Traceback" not in out
-    assert not (lab.root / "runs/refused/model").exists()

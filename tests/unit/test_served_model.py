@@ -130,6 +130,36 @@ def test_a_saved_model_loads_and_takes_both_kinds_of_table(saved):
         model.predict(pd.DataFrame({"headline": ["a"]}))
 
 
+REFUSED = {
+    "one side": ({"left": ["a"]}, "give a table with either"),
+    "both tables": ({"text": ["a"], "left": ["a"], "right": ["b"]}, "give a table with either"),
+    "no rows": ({"left": [], "right": []}, "no rows"),
+    "null": ({"text": ["a", None]}, "row 1 of column `text` is no text but"),
+    "null on one side": ({"left": ["a"], "right": [None]}, "row 0 of column `right` is no text but None"),
+    "a list": ({"text": [["a", "b"]]}, "row 0 of column `text` is no text but"),
+    "a number among texts": ({"text": ["a", 5]}, "row 1 of column `text` is no text but 5"),
+    "a truth value among texts": ({"text": ["a", True]}, "row 1 of column `text` is no text but True"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_bad_table_is_status_400_and_says_what_was_expected(served, name):
+    table, expected = REFUSED[name]
+    with pytest.raises(MlflowException, match=expected) as caught:
+        served(**table)
+    assert caught.value.get_http_status_code() == 400
+
+
+def test_texts_for_a_model_of_pairs_alone_are_a_bad_request(served, scoring, monkeypatch):
+    def embed(self, texts):
+        raise TypeError("MiniLmCross scores pairs only")
+
+    monkeypatch.setattr(scoring.Scorer, "embed", embed)
+    with pytest.raises(MlflowException, match="scores pairs only") as caught:
+        served(text=["a"])
+    assert caught.value.get_http_status_code() == 400
+
+
 def test_a_saved_model_holds_no_pickle_and_pins_what_scoring_needs(saved):
     kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
     assert not kinds & {".pkl", ".pickle", ".joblib", ".pyc", ".pt", ".pth"}

@@ -19,7 +19,6 @@ from twicetold_lab.tracking import (
     Settings,
     address_of_sweep,
     addresses,
-    curves,
     reopen,
     report_to_sweep,
     repository,
@@ -140,20 +139,6 @@ def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
         pass
     assert resumed.id == cut.id
     assert "error" not in stored(settings, cut.id).data.tags
-
-
-def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
-    with begin(settings) as short:
-        pass
-    monkeypatch.setattr(curves, "SAMPLES", 1)
-    monkeypatch.setattr(curves, "EVERY", 0.1)
-    with begin(settings) as long:
-        deadline = time.monotonic() + 30
-        while not stored(settings, long.id).data.metrics and time.monotonic() < deadline:
-            time.sleep(0.1)
-    assert "system/system_memory_usage_megabytes" in stored(settings, long.id).data.metrics
-    assert stored(settings, long.id).info.status == "FINISHED"
-    assert stored(settings, short.id).data.metrics == {}
 
 
 def test_everything_lies_under_the_root_and_nothing_in_the_working_directory(settings, tmp_path):

@@ -51,9 +51,8 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
         given: options by name.
     """
     import sys
-    from dataclasses import asdict
 
-    from twicetold.commands._dedupe_messages import dropped_as_json, dropped_in_words, of_folder, planned
+    from twicetold.commands._dedupe_messages import dropped_as_json, dropped_in_words, of_folder
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
@@ -63,17 +62,10 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     require_usable(model)
     asked = FolderSettings.of(given["folder"] or [])
     settings = _settings(f"{folder_of(model).resolve()}", given, asked)
-    if given["dry_run"]:
-        from twicetold.staged.estimate import estimate
-
-        cost = estimate(Path(folder), settings)
-        lines = planned(cost, asked.workers)
-        print(json_text(asdict(cost)) if given["as_json"] else "\n".join(lines))
-        return
     result = dedupe_folder(
         Path(folder),
         settings,
-        launcher(asked.on, asked.workers, asked.launch),
+        launcher(asked.workers),
         keep_stages=asked.keep_stages,
         progress=lambda line: print(line, file=sys.stderr),
     )
@@ -93,7 +85,7 @@ def _settings(model: str, given: Mapping[str, Any], asked: FolderSettings) -> "S
 
     if given["out"] == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
-    each = bytes_of(asked.memory) // (1 if asked.on in ("submitit", "ray") else asked.workers)
+    each = bytes_of(asked.memory) // asked.workers
     if each < LIBRARIES + LEAST:
         raise typer.BadParameter(
             f"--folder memory={asked.memory}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
     from twicetold.staged.dedupe import FolderGroups
-    from twicetold.staged.estimate import Estimate
 
 NO_PROMISE = (
     "probabilities are those of other files (in kinds of files that were new to the matcher, 0.9 has meant 0.40 to "
@@ -251,26 +250,6 @@ def _recall(result: "FolderGroups") -> str:
 def _weakest(group: Mapping[str, Any]) -> str:
     one, other = differing(group["left_text"], group["right_text"])
     return f"{group['score']:.3f} {one!r} - {other!r}"
-
-
-def planned(cost: "Estimate", workers: int) -> list[str]:
-    """Cost of a dedupe of a folder, as a table."""
-    rows = [("", "tasks", "MB a task", "GB on disk", "CPU hours")]
-    for stage in cost.stages:
-        numbers = (stage.memory / 10**6, stage.disk / 10**9, stage.cpu / 3600)
-        memory, disk, hours = (f"{number:,.{digits}f}" for number, digits in zip(numbers, (0, 2, 3), strict=True))
-        rows.append((stage.name, f"{stage.tasks:,}", memory, disk, hours))
-    lines = _table(rows)
-    cells = f"{counted(cost.cells, 'cell')}" if cost.cells else "without cells"
-    total = cost.cpu / 3600
-    lines.append(
-        f"{counted(cost.parts, 'part')}, {counted(cost.rows, 'row')}, {cells}: {total:,.2f} CPU hours, "
-        f"with {counted(workers, 'worker')} about "
-        f"{total / workers:,.2f} hours; {cost.disk / 10**9:,.1f} GB on disk at most"
-    )
-    if cost.disk > cost.free:
-        lines.append(f"warning: only {cost.free / 10**9:,.1f} GB are free there")
-    return [*lines, "an estimate by some texts and a product that were timed here; nothing was written"]
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

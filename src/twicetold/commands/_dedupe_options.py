@@ -2,16 +2,13 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from dataclasses import Field, dataclass, fields
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
 from twicetold.commands._options import Compare, Html, Json, OutFile, Reading, option_parameters
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
-
-if TYPE_CHECKING:
-    from twicetold.staged.launch import On
 
 Kind = TypeVar("Kind")
 ANSWERS = {"yes": True, "no": False}
@@ -26,10 +23,6 @@ class Common(Reading):
         bool, typer.Option("--drop", help="Write representatives alone; the other rows go beside them.")
     ] = False
     as_json: Json = False
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
-    ] = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +39,9 @@ class OfFile:
         typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
     ] = None
     html: Html = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold.")
+    ] = False
     ask: Annotated[
         int | None,
         typer.Option(
@@ -67,8 +63,8 @@ class OfFolder:
         typer.Option(
             "--folder",
             metavar="KEY=VALUE",
-            help="How a folder of parts is done: workers=1, memory=4GB, on=joblib, submitit (Slurm) or ray, exact=no, "
-            "sample=1000, keep-stages=no, or an option of submitit or ray; may be given several times.",
+            help="How a folder of parts is done: workers=1, memory=4GB, exact=no, sample=1000, keep-stages=no; may be "
+            "given several times.",
         ),
     ] = None
 
@@ -79,21 +75,17 @@ class FolderSettings:
 
     Args:
         workers: tasks that run at a time.
-        memory: of all workers of this machine, or on submitit or ray of each.
-        on: what runs tasks; None: processes of this machine.
+        memory: of all workers.
         exact: compare each text with all others, not in cells.
         sample: texts that are compared with all others, to estimate the recall of links; 0: none.
         keep_stages: keep the files of the stages: parts added later cost less.
-        launch: options of submitit's executor, such as slurm_partition=cpu, or of ray.init, such as address=auto.
     """
 
     workers: int = 1
     memory: str = "4GB"
-    on: "On | None" = None
     exact: bool = False
     sample: int = 1000
     keep_stages: bool = False
-    launch: Mapping[str, str | int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, asked: Sequence[str]) -> "FolderSettings":
@@ -102,24 +94,16 @@ class FolderSettings:
         Raises:
             typer.BadParameter: if one is no such word, its key is unknown or its value is not of its kind.
         """
-        from twicetold.staged.launch import ON, WITH_OPTIONS
-
         words = [each.partition("=") for each in asked]
         for each, (key, equals, _) in zip(asked, words, strict=True):
             if not (key and equals):
                 raise typer.BadParameter(f"--folder: expected KEY=VALUE, such as workers=4; got {each!r}")
         given = {key.replace("-", "_"): value for key, _, value in words}
-        own = names(cls) - {"launch"}
-        launch = {key: int(value) if value.isdecimal() else value for key, value in given.items() if key not in own}
-        if launch and given.get("on") not in WITH_OPTIONS:
-            keys = ", ".join(each.name.replace("_", "-") for each in fields(cls) if each.name in own)
-            raise typer.BadParameter(
-                f"--folder: expected {keys}, or with on=submitit or on=ray an option of these; got {', '.join(launch)}"
-            )
-        if given.get("on", ON[0]) not in ON:
-            raise typer.BadParameter(f"--folder on: expected {', '.join(ON)}, got {given['on']!r}")
+        if unknown := given.keys() - names(cls):
+            keys = ", ".join(each.name.replace("_", "-") for each in fields(cls))
+            raise typer.BadParameter(f"--folder: expected {keys}; got {', '.join(sorted(unknown))}")
         kinds = {each.name: each.type for each in fields(cls)}
-        return cls(**{key: _value(key, value, kinds[key]) for key, value in given.items() if key in own}, launch=launch)
+        return cls(**{key: _value(key, value, kinds[key]) for key, value in given.items()})
 
 
 def _value(key: str, text: str, kind: Any) -> Any:

@@ -89,7 +89,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     else:
         with progress("learning the words of the texts"):
             loaded = fitted_to(read, alone.compare, model)
-    if common.dry_run:
+    if alone.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return

@@ -5,18 +5,15 @@ columns:
 
     score = s t (x A) · (y B) = Σ_i Σ_j  s t x_i y_j ⟨A_i, B_j⟩     s, t: 1 / length for a cosine, 1 for a dot product
 
-The weights of a dimension, a column of A, are what Tang et al. 2020 (FILM, arXiv:2010.05523, figure 5) show: rows of
-their L = Aᵀ. A contribution describes the model, not the texts.
+A contribution describes the model, not the texts.
 
 Shape letters: P left and Q right terms, K entries of a text, V feature columns, E dimensions.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +21,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.files import csv_text, write_text
 from twicetold.trained.ensemble import Ensemble, constant
 from twicetold.trained.reading import AnyEncoder, EncoderInUse, in_use
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -52,12 +48,6 @@ class Explanation:
         rows, columns = np.divmod(order[flat[order] != 0], max(len(self.right), 1))
         values = self.contribution[rows, columns].tolist()
         return [(self.left[i], self.right[j], v) for i, j, v in zip(rows, columns, values, strict=True)]
-
-    def folded(self, most: int) -> "Explanation":
-        """The explanation with at most `most` terms on a side; those with the smallest contributions are summed."""
-        rows, left = _folding(self.left, np.abs(self.contribution).sum(1), most)
-        columns, right = _folding(self.right, np.abs(self.contribution).sum(0), most)
-        return Explanation(left, right, rows @ self.contribution @ columns.T, self.score)
 
 
 def explain(model: TrainedModel, left: str, right: str) -> Explanation:
@@ -122,34 +112,6 @@ def _of_members(model: Ensemble, left: str, right: str) -> Explanation:
     return Explanation(tuple(chain.from_iterable(lefts)), tuple(chain.from_iterable(rights)), joined, 0.0)
 
 
-def largest_terms(model: TrainedModel, count: int) -> list[list[tuple[str, float]]]:
-    """The terms with the largest weights, of either sign, in each of the E dimensions of an embedding.
-
-    Args:
-        model: a trained model.
-        count: terms for each dimension.
-
-    Returns:
-        (E, count) terms and weights, largest first; empty for the lexical families, whose dimensions are terms, and for
-        ensembles, whose members have them.
-
-    Raises:
-        TypeError: if the family is not linear.
-    """
-    if not isinstance(model, Scorer):
-        return []
-    columns, _ = linear(model.encoder).linear_maps()
-    if sp.issparse(columns):
-        return []
-    weights, names = columns, names_of(model.featuriser)
-    count = min(count, len(weights))
-    largest = np.argpartition(-np.abs(weights), count - 1, axis=0)[:count]  # (count, E)
-    order = np.argsort(-np.abs(np.take_along_axis(weights, largest, 0)), axis=0, kind="stable")
-    largest = np.take_along_axis(largest, order, 0)
-    values = np.take_along_axis(weights, largest, 0)
-    return [list(zip(names[c].tolist(), v.tolist(), strict=True)) for c, v in zip(largest.T, values.T, strict=True)]
-
-
 def linear(encoder: AnyEncoder) -> EncoderInUse:
     """The encoder, if it is linear.
 
@@ -210,17 +172,6 @@ def _length(vector: Any) -> float:
     return float(np.linalg.norm(vector.toarray() if sp.issparse(vector) else np.asarray(vector)))
 
 
-def _folding(terms: Sequence[str], weight: NDArray[np.float64], most: int) -> tuple[Any, tuple[str, ...]]:
-    """(P', P) matrix that sums terms, and the names of the P' sums."""
-    if len(terms) <= most:
-        return sp.identity(len(terms), format="csr"), tuple(terms)
-    kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])
-    row = np.full(len(terms), most - 1)
-    row[kept] = np.arange(most - 1)
-    folding = sp.csr_matrix((np.ones(len(terms)), (row, np.arange(len(terms)))), shape=(most, len(terms)))
-    return folding, (*(terms[i] for i in kept), f"({len(terms) - most + 1} others)")
-
-
 def explanation_text(explanation: Explanation, *, most: int) -> str:
     """The pairs of terms with the largest contributions, one per line, then the sum of the others, then the score.
 
@@ -238,16 +189,3 @@ def explanation_text(explanation: Explanation, *, most: int) -> str:
     lines = [("contribution", "left", "right"), *lines, (f"{total:+.4f}", "score", "")]
     first, second = (max(len(line[i]) for line in lines) for i in (0, 1))
     return "\n".join(f"{a.rjust(first)}  {b.ljust(second)}  {c}".rstrip() for a, b, c in lines) + "\n"
-
-
-def save_explanation_csv(path: Path, explanation: Explanation) -> None:
-    """Write every pair of terms whose contribution is not 0, the largest first."""
-    pairs = explanation.largest(explanation.contribution.size)
-    rows = ((a, b, f"{value:.8g}") for a, b, value in pairs)
-    write_text(path, csv_text(("left", "right", "contribution"), rows))
-
-
-def save_terms_csv(path: Path, dimensions: Sequence[Sequence[tuple[str, float]]]) -> None:
-    """Write the largest terms of each dimension of an embedding with their weights."""
-    rows = ((number, term, f"{w:.6g}") for number, terms in enumerate(dimensions) for term, w in terms)
-    write_text(path, csv_text(("dimension", "term", "weight"), rows))

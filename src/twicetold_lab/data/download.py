@@ -30,7 +30,6 @@ from twicetold_lab.data.transfer import (
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
-MOST_SUMS = 1 << 24  # bytes of these
 
 log = logging.getLogger(__name__)
 
@@ -172,8 +171,8 @@ def fetch(
     Args:
         files: what is wanted; an empty sequence gives a folder with an empty manifest.
         folder: replaced as a whole.
-        mirror: a folder or an http(s) address that holds `<source>/<name>`; checked against its `SHA256SUMS`
-            where that lists the file. None for no mirror.
+        mirror: a folder that holds `<source>/<name>`; checked against its `SHA256SUMS` where that
+            lists the file. None for no mirror.
         store: where downloads are kept, `<store>/<source>/<name>`. A file put there by hand is taken as it is.
         patience: with slow and broken connections.
 
@@ -214,7 +213,7 @@ def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _
     for file in choices:
         available = _from_package(file, tried) if file.installed else None
         if places.mirror and available is None:
-            available = _from_mirror(file, places, tried)
+            available = _from_mirror(file, places.mirror, tried)
         if available := available or _from_store(file, places.store):
             return available
     for place, file in enumerate(choices):
@@ -233,52 +232,22 @@ def _place(source: _LocalFile, target: Path) -> FileRecord:
     return FileRecord(file.name, file.source, source.origin, size, sha256, lines)
 
 
-def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _LocalFile | None:
+def _from_mirror(file: RemoteFile, mirror: str, tried: list[str]) -> _LocalFile | None:
     """The mirror's file, checked; None when the mirror does not have it."""
-    mirror, patience = str(places.mirror), places.patience
-    where = f"{file.source}/{file.name}"
-    if is_address(mirror):
-        base = mirror.rstrip("/")
-        cache = places.store / ".mirror"
-        path = cache / where
-        try:
-            expected = _listed(_sums_at(base, cache, patience), where)
-            if not (expected and path.is_file() and measure(path)[1] == expected):
-                address = f"{base}/{urllib.parse.quote(where)}"
-                download(address, path, file.max_bytes, patience, checked=expected is not None)
-        except AddressError as error:
-            tried.append(f"mirror {base}/{where}: {error}")
-            log.warning("the mirror did not give %s: %s", where, error)
-            return None
-    else:
-        root = Path(mirror).expanduser()
-        path = root / where
-        if not path.is_file():
-            tried.append(f"mirror {path}: {'no such file' if root.is_dir() else f'there is no folder {mirror}'}")
-            log.warning("the mirror does not hold %s", where)
-            return None
-        sums = root / CHECKSUMS
-        expected = _listed(sums.read_text(encoding="utf-8"), where) if sums.is_file() else None
+    root, where = Path(mirror).expanduser(), f"{file.source}/{file.name}"
+    path, sums = root / where, root / CHECKSUMS
+    if not path.is_file():
+        tried.append(f"mirror {path}: {'no such file' if root.is_dir() else f'there is no folder {mirror}'}")
+        log.warning("the mirror does not hold %s", where)
+        return None
+    expected = _listed(sums.read_text(encoding="utf-8"), where) if sums.is_file() else None
     actual = measure(path)[1]
     if expected and actual != expected:
-        if is_address(mirror):
-            set_aside(path)
         raise DownloadError(
             f"{where} of the mirror is not the file that the mirror's {CHECKSUMS} lists: expected sha256 {expected}, "
             f"got {actual}. Repair the mirror, or unset TWICETOLD_MIRROR to use the public addresses"
         )
     return _LocalFile(file, path, "mirror")
-
-
-def _sums_at(base: str, cache: Path, patience: Patience) -> str:
-    """The checksums of a mirror at an address; empty when it has none."""
-    try:
-        download(f"{base}/{CHECKSUMS}", cache / CHECKSUMS, MOST_SUMS, patience, last=False)
-    except AddressError as error:
-        if error.missing:
-            return ""
-        raise
-    return (cache / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
 
 
 def _from_store(file: RemoteFile, store: Path) -> _LocalFile | None:
@@ -395,6 +364,6 @@ def _both_ways_out(choices: Sequence[RemoteFile], store: Path, tried: list[str])
     return (
         f"could not get {file.name!r} of {file.source}. Tried:{listed}\n"
         f"Two ways out:\n"
-        f"  1. set TWICETOLD_MIRROR to a folder or an http address that holds {where}\n"
+        f"  1. set TWICETOLD_MIRROR to a folder that holds {where}\n"
         f"  2. put the file into {store / file.source} (as {store / where}) and run again{other}"
     )

@@ -30,7 +30,6 @@ OBSERVERS = (
     "twicetold.staged",
     "twicetold.index",
     "twicetold.labels",
-    "twicetold_lab.reporting.model_card",
     "twicetold.commands",
     "twicetold_lab.grid.standalone",
     "twicetold_lab.grid.code_identity",

@@ -1,4 +1,4 @@
-"""Observation of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
+"""Observation of a training: its run in MLflow, the terminal. No stage depends on any of it."""
 
 import os
 import shutil
@@ -8,14 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from twicetold import layout
 from twicetold.features.hashing_card import by_view, in_words
-from twicetold.files import only_process, write_json
+from twicetold.files import only_process, write_json, write_text
 from twicetold.printable import print
 from twicetold_lab import tracking
 from twicetold_lab.grid.jobs import Result, record
@@ -101,48 +99,15 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
-    """A callback for the metrics of each epoch: MLflow, loggers of one's own and the sweep.
-
-    Raises:
-        ValueError: if a logger that the settings name is none.
-    """
-    job, loggers = training.job, own_loggers(training.cfg)
-    for logger in loggers:
-        logger.log_hyperparams(dict(training.who.learning))
+    """A callback for the metrics of each epoch: MLflow and the sweep."""
+    job = training.job
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
         run.log_metrics(metrics, step=epoch)
-        for logger in loggers:
-            logger.log_metrics(metrics, step=epoch)
         if job is not None:
             job.on_epoch(metrics, epoch)
 
-    ended = "failed"
-    try:
-        yield on_epoch
-        ended = "success"
-    finally:
-        for logger in loggers:
-            logger.finalize(ended)
-
-
-def own_loggers(cfg: DictConfig) -> list[Any]:
-    """Lightning's loggers that the settings name, beside MLflow.
-
-    Raises:
-        ValueError: if one is no logger.
-    """
-    named = instantiate(cfg.tracking.loggers, _convert_="all")
-    if not named:
-        return []
-    from pytorch_lightning.loggers import Logger  # takes seconds
-
-    for name, logger in named.items():
-        if not isinstance(logger, Logger):
-            raise ValueError(
-                f"tracking.loggers.{name} must name a logger of Lightning by `_target_`; got {type(logger).__name__}"
-            )
-    return list(named.values())
+    yield on_epoch
 
 
 def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRun) -> Result:
@@ -186,3 +151,16 @@ def tell(training: Training, trained: Trained, result: Result, out: Path, run: t
         page = tracking.addresses(training.tracking, [who.data]).get(who.data)
         if page:
             print(f"all runs of {who.data}, with `make ui`: {page}")
+
+
+def write_card(out: Path, *, cards: Path) -> None:
+    """Write the model card of a run folder into it.
+
+    Args:
+        out: the run folder, with what its evaluation wrote.
+        cards: folder of the cards of datasets.
+    """
+    from twicetold_lab.reporting.model_card import model_card
+    from twicetold_lab.runs.folder import RunFolder
+
+    write_text(out / layout.MODEL_CARD, model_card(RunFolder.with_model(out), cards=cards, use=os.path.relpath(out)))

@@ -12,10 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from twicetold import layout
 from twicetold.errors import Pruned
 from twicetold.printable import without_passwords
-from twicetold_lab.tracking.curves import PREFIX, roc_series, system_metrics
 from twicetold_lab.tracking.notes import OURS, Note, dotted, intervals_in
 from twicetold_lab.tracking.pages import DESCRIPTION, describe
 from twicetold_lab.tracking.store import Store, insist, warn_untracked
@@ -177,7 +175,7 @@ class TrackedRun:
         self._write(f"describe the experiment {data}", write)
 
     def log_file(self, path: Path, folder: str | None = None) -> None:
-        """Log one file as an artifact, in `folder` of the run's artifacts; ROC curves as series of metrics as well.
+        """Log one file as an artifact, in `folder` of the run's artifacts.
 
         Raises:
             FileNotFoundError: if there is no such file.
@@ -186,8 +184,6 @@ class TrackedRun:
             raise FileNotFoundError(f"expected a file to log at {path}, but there is none")
         self._folder = path.parent
         self._write(f"log {path.name}", lambda client: client.log_artifact(self.id, str(path), folder))
-        if path.name == layout.ROC and self.tracked:
-            self._write("log ROC curves", lambda client: self._log_roc(client, roc_series(path)))
 
     def log_text(self, text: str, file: str) -> None:
         """Log a text without passwords as the artifact `file` (a path relative to the run's artifacts)."""
@@ -251,12 +247,11 @@ class TrackedRun:
     def ending(self) -> Iterator["TrackedRun"]:
         """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning.
 
-        The tag `error` of a run that did not finish says why. A run of a minute and more has system metrics.
+        The tag `error` of a run that did not finish says why.
         """
         status = "FINISHED"
         try:
-            with system_metrics(self._store, self.id):
-                yield self
+            yield self
             self.describe()
         except (KeyboardInterrupt, Pruned) as stop:
             status = "KILLED"
@@ -272,21 +267,6 @@ class TrackedRun:
     def _say_why(self, error: BaseException) -> None:
         why = shorten(f"{type(error).__name__}: {without_passwords(error)}", MAX_TAG)
         self._write("say why the run ended", lambda client: client.set_tag(self.id, ERROR, why))
-
-    def _log_roc(self, client: Any, curves: Mapping[str, Sequence[tuple[int, float]]]) -> None:
-        """Log curves that the run does not have yet: MLflow cannot replace a point, and would draw both."""
-        from mlflow.entities import Metric
-
-        now = time.time_ns() // 1_000_000
-        for split, points in curves.items():
-            name = f"{PREFIX}{split}"
-            if name in self._earlier and self._has(client, name, points):
-                continue
-            linked = self._dataset_of(f"{split}/")
-            client.log_batch(self.id, metrics=[Metric(name, value, now, step, **linked) for step, value in points])
-
-    def _has(self, client: Any, name: str, points: Sequence[tuple[int, float]]) -> bool:
-        return {(m.step, m.value) for m in client.get_metric_history(self.id, name)} >= set(points)
 
     def _dataset_of(self, metric: str) -> dict[str, str]:
         """The link of a metric to the split it was measured on, as arguments of MLflow's `Metric`."""

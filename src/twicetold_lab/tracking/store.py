@@ -11,9 +11,9 @@ import fcntl
 import ipaddress
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -56,7 +56,6 @@ class Settings:
         uri: address of the store; None for the SQLite file under `root`. A relative SQLite path is relative to `root`.
         root: the project's root.
         origin: who started the run: "dvc" (the pipeline), "sweep" (a multirun) or "run" (a person).
-        loggers: settings of Lightning's loggers, which whoever trains builds; nothing here reads them.
 
     Raises:
         ValueError: if `origin` is none of these.
@@ -66,7 +65,6 @@ class Settings:
     uri: str | None
     root: Path
     origin: str
-    loggers: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.origin not in ORIGINS:

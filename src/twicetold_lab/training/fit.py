@@ -144,7 +144,6 @@ def fit(
             devices=1,
             precision=precision,
             limit_train_batches=None if solver is None else solver.per_epoch,
-            accumulate_grad_batches=schedule.accumulate_grad_batches or 1,
             gradient_clip_val=schedule.gradient_clip if solver is None else None,
             deterministic="warn",
             logger=False,

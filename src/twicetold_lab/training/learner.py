@@ -11,13 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LambdaLR
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.models.protocol import Encoder
 from twicetold_lab.examples.batches import Batch
 from twicetold_lab.objectives.protocol import Objective
-from twicetold_lab.training.gradient_caching import encode_in_chunks
 from twicetold_lab.training.schedule import MakeOptimizer, Schedule, Validate
 from twicetold_lab.training.solvers.protocol import Steps
 
@@ -96,29 +95,16 @@ class Learner(pl.LightningModule):
         """Primary metric after the last finished epoch."""
 
     def configure_optimizers(self) -> Any:
-        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver.
-
-        Raises:
-            ValueError: for a schedule that reads a metric.
-        """
+        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver."""
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        schedule, interval = self.schedule, "step"
-        scheduler: LRScheduler
-        if schedule.lr_scheduler is not None:
-            scheduler, interval = schedule.lr_scheduler(optimizer), schedule.lr_scheduler_interval
-        elif schedule.warmup_steps is not None or schedule.decay is not None:
-            steps = int(self.trainer.estimated_stepping_batches)
-            scheduler = LambdaLR(optimizer, lambda step: schedule.rate(min(step + 1, steps), steps=steps))
-        else:
+        schedule = self.schedule
+        if schedule.warmup_steps is None and schedule.decay is None:
             return optimizer
-        if isinstance(scheduler, ReduceLROnPlateau):
-            raise ValueError(
-                "trainer.lr_scheduler: ReduceLROnPlateau reads a metric, which a training that resumes would not have: "
-                "choose a schedule by steps or epochs, such as torch.optim.lr_scheduler.CosineAnnealingLR"
-            )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": interval}}
+        steps = int(self.trainer.estimated_stepping_batches)
+        scheduler = LambdaLR(optimizer, lambda step: schedule.rate(min(step + 1, steps), steps=steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
         """The total loss of one batch; with a solver, take a step."""
@@ -141,7 +127,7 @@ class Learner(pl.LightningModule):
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
         """
         sides = (batch.anchor, batch.positive, batch.negative)
-        anchor, positive, negative = (None if side is None else self._encode(side) for side in sides)
+        anchor, positive, negative = (None if side is None else self.encoder.encode(side) for side in sides)
         assert anchor is not None
         if not self.objective.needs_score:
             self._check_vectors(anchor)
@@ -167,11 +153,6 @@ class Learner(pl.LightningModule):
                 f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
                 "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
             )
-
-    def _encode(self, features: SparseRows) -> Encoding:
-        if self.schedule.micro_batch is None:
-            return self.encoder.encode(features)
-        return encode_in_chunks(self.encoder, features, self.schedule.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.

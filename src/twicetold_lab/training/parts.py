@@ -22,9 +22,6 @@ OF_GRADIENTS = (
     "warmup_steps",
     "decay",
     "gradient_clip",
-    "micro_batch",
-    "accumulate_grad_batches",
-    "lr_scheduler",
 )
 """Settings of the schedule that only gradient descent uses."""
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import torch
 from torch import nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 
 from twicetold.models.protocol import Encoder
 
@@ -39,15 +38,11 @@ class Schedule:
         warmup_steps: steps in which the learning rate rises; None for none.
         decay: of the learning rate afterwards. None: constant; `inverse_sqrt`: inverse square root of the step
             (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
-        micro_batch: texts encoded at once, to save memory (`gradient_caching`); None: all.
-        accumulate_grad_batches: batches whose gradients are added up for one step; None: each has its own.
-        lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate, in place of warm-up and decay.
-        lr_scheduler_interval: whether it goes on after an `epoch` or a `step`.
         callbacks: of Lightning, by any names.
 
     Raises:
-        ValueError: for a value of the wrong type or out of range, an inverse square root without a warm-up, or two
-            schedules of the learning rate.
+        ValueError: for a value of the wrong type or out of range, or an inverse square root without a
+            warm-up.
     """
 
     epochs: int
@@ -57,10 +52,6 @@ class Schedule:
     precision: Literal["32-true", "bf16-mixed", "auto"] = "32-true"
     warmup_steps: int | None = None
     decay: Literal["inverse_sqrt", "linear"] | None = None
-    micro_batch: int | None = None
-    accumulate_grad_batches: int | None = None
-    lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None
-    lr_scheduler_interval: Literal["epoch", "step"] = "epoch"
     callbacks: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,8 +60,6 @@ class Schedule:
             ("batch_size", 1, False),
             ("patience", 0, True),
             ("warmup_steps", 0, True),
-            ("micro_batch", 1, True),
-            ("accumulate_grad_batches", 1, True),
         ):
             value, or_null = getattr(self, name), " or null" * optional
             if not ((whole(value) and value >= least) or (optional and value is None)):
@@ -84,25 +73,8 @@ class Schedule:
             raise ValueError(f"trainer.decay must be inverse_sqrt, linear or null; got {self.decay!r}")
         if self.decay == "inverse_sqrt" and self.warmup_steps is None:
             raise ValueError("trainer.decay=inverse_sqrt falls from the end of a warm-up: set trainer.warmup_steps")
-        self._check_scheduler()
         if not isinstance(self.callbacks, Mapping):
             raise ValueError(f"trainer.callbacks must be a mapping of names to callbacks; got {self.callbacks!r}")
-
-    def _check_scheduler(self) -> None:
-        if self.lr_scheduler_interval not in ("epoch", "step"):
-            raise ValueError(f"trainer.lr_scheduler_interval must be epoch or step; got {self.lr_scheduler_interval!r}")
-        if self.lr_scheduler is None:
-            return
-        if not callable(self.lr_scheduler):
-            raise ValueError(
-                "trainer.lr_scheduler must name a class of torch.optim.lr_scheduler by `_target_`, with `_partial_: "
-                f"true`; got {self.lr_scheduler!r}"
-            )
-        if self.warmup_steps is not None or self.decay is not None:
-            raise ValueError(
-                "trainer.lr_scheduler sets the learning rate, and so do trainer.warmup_steps and trainer.decay: set "
-                "both to null"
-            )
 
     def precision_on(self, device: torch.device) -> Literal["32-true", "bf16-mixed"]:
         """The precision used on a device.

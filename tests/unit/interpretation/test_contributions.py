@@ -1,6 +1,5 @@
 """What terms add to a score: they sum to it, for every linear family."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +19,7 @@ from twicetold.interpretation.contributions import (
     Explanation,
     explain,
     explanation_text,
-    largest_terms,
     linear_families,
-    save_explanation_csv,
-    save_terms_csv,
 )
 from twicetold.models.binary_count import BinaryCountCosine
 from twicetold.models.bm25 import SymmetricBm25
@@ -35,7 +31,6 @@ from twicetold.models.tfidf import TfIdfCosine
 from twicetold.models.word2vec import Word2Vec
 from twicetold.trained.ensemble import Ensemble, Weights
 from twicetold.trained.scoring import Scorer
-from twicetold_lab.interpretation.figures import explanation_figure, save_explanation_figure
 
 TRAIN = ["the cat sat on the mat", "a cat ran to the dog", "the dog sat", "no mat for a dog"]
 LEFT, RIGHT = "the cat and the dog sat", "a dog sat on the dog"
@@ -100,27 +95,6 @@ def test_a_contribution_is_the_product_of_weights_and_vectors():
     )
 
 
-def test_folding_keeps_the_terms_that_count_and_the_sum():
-    found = explain(scorer_of("word2vec_sif"), LEFT, RIGHT)
-    folded = found.folded(3)
-    assert folded.contribution.shape == (3, 3)
-    assert folded.left[-1] == f"({len(found.left) - 2} others)"
-    assert folded.contribution.sum() == pytest.approx(found.contribution.sum())
-    assert found.folded(99).left == found.left
-
-
-def test_largest_terms_are_those_of_the_largest_weight_of_either_sign():
-    scorer = scorer_of("word2vec")
-    table, names = scorer.encoder.table.detach().numpy(), scorer.featuriser.get_feature_names_out()
-    for number, terms in enumerate(largest_terms(scorer, 3)):
-        order = np.argsort(-np.abs(table[:, number]), kind="stable")[:3]
-        assert [(names[i], pytest.approx(table[i, number])) for i in order] == terms
-
-
-def test_dimensions_of_lexical_families_are_terms_and_have_no_table():
-    assert largest_terms(scorer_of("tfidf"), 3) == []
-
-
 def test_a_family_that_is_not_linear_is_answered_with_those_that_are():
     featuriser = BagOfWords(stop_words=None).fit(TRAIN)
     dae = DenoisingAutoencoder(
@@ -134,8 +108,6 @@ def test_a_family_that_is_not_linear_is_answered_with_those_that_are():
     scorer = Scorer(featuriser, dae, Decision(0.5, 1.0, 0.0))
     with pytest.raises(TypeError, match=r"DenoisingAutoencoder.*not linear.*bm25.*tfidf"):
         explain(scorer, LEFT, RIGHT)
-    with pytest.raises(TypeError, match="not linear"):
-        largest_terms(scorer, 3)
     with pytest.raises(TypeError, match="the scores of DenoisingAutoencoder are not sums over terms"):
         explain(Ensemble({"tfidf": scorer_of("tfidf"), "dae": scorer}, scorer.decision, False), LEFT, RIGHT)
 
@@ -177,34 +149,6 @@ def test_the_table_ends_with_the_rest_and_the_score():
         "     -0.1250  (1 other pairs)",
         "     +0.3750  score",
     ]
-
-
-def test_the_file_has_every_pair_the_largest_first(tmp_path):
-    save_explanation_csv(tmp_path / "found.csv", FOUND)
-    assert (tmp_path / "found.csv").read_text() == "left,right,contribution\na,c,0.5\n$b,c,-0.125\n"
-
-
-def test_the_file_of_dimensions_has_one_line_a_term(tmp_path):
-    save_terms_csv(tmp_path / "terms.csv", [[("a", 0.5)], [("b", -1.0)]])
-    assert (tmp_path / "terms.csv").read_text() == "dimension,term,weight\n0,a,0.5\n1,b,-1\n"
-
-
-def test_the_figure_writes_every_number_and_the_score_and_is_the_same_bytes_each_time(tmp_path):
-    (axes,) = explanation_figure(FOUND).axes
-    assert [text.get_text() for text in axes.texts] == ["0.500", "-0.125"]
-    assert "score 0.375" in axes.get_xlabel()
-    for name in ("one.svg", "other.svg"):
-        save_explanation_figure(tmp_path / name, FOUND)
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
-
-
-@pytest.mark.filterwarnings("error")
-def test_letters_that_the_font_lacks_are_text_of_the_svg_and_no_empty_boxes(tmp_path):
-    chinese = replace(FOUND, left=("\u5b66\u4e60", "b"))
-    save_explanation_figure(tmp_path / "chinese.svg", chinese)
-    assert re.search(r"<text [^>]*>\u5b66\u4e60</text>", (tmp_path / "chinese.svg").read_text(encoding="utf-8"))
-    save_explanation_figure(tmp_path / "latin.svg", FOUND)
-    assert "<text" not in (tmp_path / "latin.svg").read_text(encoding="utf-8")
 
 
 def ensemble_of(*names, as_documents=False, weights=(0.7, 1.5)):

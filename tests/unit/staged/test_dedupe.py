@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import mmap
 import os
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from unicodedata import normalize
 
@@ -20,12 +18,8 @@ from pyarrow.dataset import dataset
 import twicetold
 from twicetold import layout
 from twicetold.staged import dedupe as module
-from twicetold.staged import estimate as module_of_costs
-from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
-from twicetold.tables.blocks import Block
-from twicetold.tables.files import write_rows
 from twicetold.trained.threshold_record import CalibrationRecord
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
@@ -402,64 +396,6 @@ def test_parts_may_be_links_to_files_of_other_names(run, many, parts, deduped, t
     assert columns(table) == as_one_file(run(), many[:90], threshold=0.6)[1]
 
 
-@pytest.fixture
-def cost(run):
-    def _cost(folder):
-        return estimate(folder, Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out"))
-
-    return _cost
-
-
-def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(cost, many, parts):
-    folder = parts(many, 2)
-    pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
-    assert cost(folder).rows == len(many)
-
-
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl.zst"])
-def test_rows_of_text_formats_are_estimated_by_their_size(kind, cost, many, tmp_path):
-    rng = np.random.default_rng(0)
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        other = ["".join(rng.choice(list("abcdefgh"), 300)) for _ in many]
-        with write_rows(tmp_path / "in" / f"{number}.{kind}") as write:
-            write(Block(pa.table({"text": many, "other": other}), np.arange(len(many))))
-    assert cost(tmp_path / "in").rows == pytest.approx(2 * len(many), rel=0.05)
-
-
-def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(cost, many, parts, monkeypatch):
-    load = module_of_costs.loaded
-
-    def loaded(folder):
-        began = time.process_time()
-        while time.process_time() < began + 0.5:
-            pass
-        return load(folder)
-
-    monkeypatch.setattr(module_of_costs, "loaded", loaded)
-    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
-    assert stages["encode"].cpu < 0.4
-
-
-def test_memory_of_encoding_is_what_the_texts_take_meanwhile(cost, many, parts, monkeypatch):
-    search = module_of_costs.search_vectors
-
-    def search_vectors(model, texts):
-        # not from the heap, of which a training before may have left much
-        held = np.frombuffer(mmap.mmap(-1, 500_000 * len(texts)), np.int8)
-        held[:] = 1
-        return search(model, texts if held.any() else [])
-
-    monkeypatch.setattr(module_of_costs, "search_vectors", search_vectors)
-    stages = {stage.name: stage for stage in cost(parts(many, 1)).stages}
-    assert stages["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
-
-
-def test_memory_to_read_a_part_grows_with_its_texts(cost, parts, many):
-    short, long = (cost(parts([text * times for text in many], 1, f"in{times}")) for times in (1, 100))
-    assert long.stages[0].memory > short.stages[0].memory + 3 * sum(map(len, many)) * 99
-
-
 def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
     folder = parts(many, 1)
     (folder / "part-0.parquet").write_bytes(b"damaged")
@@ -507,7 +443,7 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
 
 
 def test_processes_give_the_same(run, many, parts, deduped):
-    workers = launcher(None, 2)
+    workers = launcher(2)
 
     def launch(folder, tasks):
         return (workers if tasks[0].stage in ("read", "join") else here)(folder, tasks)

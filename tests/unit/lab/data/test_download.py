@@ -383,23 +383,6 @@ def test_what_the_mirror_lacks_comes_from_the_public_address(web, place, tmp_pat
     assert record.origin == file.urls[0]
 
 
-def test_a_mirror_may_be_an_http_address(web, place):
-    web.files["/m/s/a%20b.bin"] = DATA
-    web.files["/m/SHA256SUMS"] = f"{SHA} *s/a b.bin\n".encode()
-    files = [RemoteFile("a b.bin", "s", ["http://127.0.0.1:9/never"])]
-    for _ in range(2):
-        (record,) = fetch(files, mirror=f"{web.address}/m/", **place).files
-        assert (record.origin, record.sha256) == ("mirror", SHA)
-    assert [path for path, _ in web.asked].count("/m/s/a%20b.bin") == 1
-
-
-def test_a_damaged_file_of_an_http_mirror_is_an_error_and_is_not_kept(web, place):
-    web.files |= {"/s/a.bin": b"damaged", "/SHA256SUMS": f"{SHA}  s/a.bin\n".encode()}
-    for _ in range(2):
-        with pytest.raises(DownloadError, match="Repair the mirror"):
-            fetch([RemoteFile("a.bin", "s")], mirror=web.address, **place)
-
-
 def test_members_of_one_archive_are_unpacked_from_one_download(web, place):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as rolled:

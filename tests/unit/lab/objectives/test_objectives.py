@@ -11,7 +11,6 @@ from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
 from twicetold_lab.objectives.combined import Alternating, WeightedSum
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
-from twicetold_lab.objectives.graded_clicks import GradedClicks
 from twicetold_lab.objectives.info_nce import InfoNce
 from twicetold_lab.objectives.pair_bce import PairBce
 from twicetold_lab.objectives.protocol import Objective
@@ -42,7 +41,6 @@ OBJECTIVES = {
     for negatives in ("all", "batch_hard", "given")
     for loss in ("cross_entropy", "mean_squared")
 }
-OBJECTIVES["graded_clicks"] = Case(GradedClicks(temperature=0.1, power=1, order=True), zero_when_satisfied=None)
 OBJECTIVES["alternating"] = Case(Alternating(each=nce()), zero_when_satisfied=None)
 OBJECTIVES["pair_bce"] = Case(PairBce(), zero_when_satisfied=None)
 OBJECTIVES["weighted_sum"] = Case(

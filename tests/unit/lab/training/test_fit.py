@@ -145,26 +145,6 @@ def test_averages_of_the_weights_are_what_is_validated_and_kept(news, tmp_path):
     assert not torch.allclose(weights["weight"], seen[-1])
 
 
-def test_a_schedule_of_pytorch_sets_the_learning_rate_of_each_epoch(news, tmp_path):
-    rates = []
-
-    class Rates(Callback):
-        def on_train_epoch_start(self, trainer, learner):
-            rates.append(trainer.optimizers[0].param_groups[0]["lr"])
-
-    run(news, tmp_path, epochs=3, callbacks={"rates": Rates()}, lr_scheduler=cosine)
-    assert rates == pytest.approx([0.005 * (1 + np.cos(np.pi * epoch / 6)) for epoch in range(3)])
-
-
-def test_rows_that_move_lazily_add_up_gradients_as_those_of_adam_do(questions, tmp_path):
-    kinds = {AdamByRows: tmp_path / "rows", torch.optim.Adam: tmp_path / "adam"}
-    by_rows, plain = (
-        run(questions, folder, epochs=3, optimizer=kind, accumulate_grad_batches=2)[1] for kind, folder in kinds.items()
-    )
-    for name, weight in plain.items():
-        torch.testing.assert_close(by_rows[name], weight, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("callback", "answer"),
     [(EMAWeightAveraging(), "choose optimizer=adam"), ({"decay": 1}, "must name a callback of Lightning")],
@@ -178,15 +158,9 @@ class Cut(Exception):
     """Stands for a kill: nothing after it runs."""
 
 
-def cosine(optimizer):
-    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
-
-
 FURTHER = {
     "nothing further": dict,
     "averaged weights": lambda: {"callbacks": {"ema": EMAWeightAveraging(decay=0.9)}},
-    "a schedule": lambda: {"lr_scheduler": cosine},
-    "accumulation": lambda: {"accumulate_grad_batches": 2},
 }
 
 

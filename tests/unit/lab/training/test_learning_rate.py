@@ -40,7 +40,6 @@ def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_
         ("batch_size", None, "a whole number from 1 on; got None"),
         ("patience", 1.5, "a whole number from 0 on or null; got 1.5"),
         ("warmup_steps", "all", "a whole number from 0 on or null; got 'all'"),
-        ("micro_batch", 0, "a whole number from 1 on or null; got 0"),
         ("gradient_clip", 0, "a number above 0, or null; got 0"),
         ("precision", "16", "32-true, bf16-mixed or auto; got '16'"),
     ],

@@ -3,7 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from twicetold_lab.data.sources import toy_articles, toy_news, toy_questions, toy_threads, toy_titles
+from twicetold_lab.data.sources import toy_articles, toy_news, toy_questions, toy_titles
 from twicetold_lab.data.sources.toy_grammar import Scheme, another, fill, tell
 
 LEXICON = {"city": ("Rome", "Paris", "Delhi|New Delhi"), "count": ("2|two",)}
@@ -76,7 +76,6 @@ def test_the_files_of_words_and_rules_give_the_texts_that_published_numbers_are_
         (toy_articles, {"stories": 30}),
         (toy_news, {"stories": 30}),
         (toy_questions, {"families": 30}),
-        (toy_threads, {"threads": 30}),
         (toy_titles, {"stories": 30}),
     ],
 )
