@@ -22,8 +22,8 @@ import argparse
 from twicetold.errors import readable_errors
 from twicetold.printable import print
 from twicetold_lab.reporting.markdown import rendered
-from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
-from twicetold_lab.reporting.terminal import section_text
+from twicetold_lab.reporting.plain import section_text
+from twicetold_lab.reporting.revisions import compare_revisions
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true")
     chosen = parser.parse_args()
     with readable_errors():
-        compared = revisions_section(compare_revisions(chosen.base, chosen.head))
+        compared = compare_revisions(chosen.base, chosen.head)
         print(rendered([compared]) if chosen.markdown else section_text(compared), end="")
 
 

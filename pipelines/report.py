@@ -6,8 +6,8 @@ Examples:
     python pipelines/report.py
     python pipelines/report.py --show
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md and
-docs/explanation/sources.md from the cards and other files in Git.
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md, a page
+for each dataset in docs/results and docs/explanation/sources.md from the cards and other files in Git.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -32,7 +32,7 @@ from twicetold_lab.runs.environment import in_words
 from twicetold_lab.runs.folder import RunFolder
 
 PREFACE = Path("docs/results-preface.md")
-RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
+RESULTS, PAGES, SOURCES = Path("RESULTS.md"), Path("docs/results"), Path("docs/explanation/sources.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
@@ -45,18 +45,19 @@ def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
     whole = read_grid(Path())
     rows, missing = without_missing(whole, paths["runs"], ran=locked_stages(Path()))
-    grid = reported(rows, paths["runs"])
+    grid = reported(rows, paths["runs"], missing)
     folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
     with readable_errors():
         if "--show" in argv:
-            print(reporting.leaderboard_text(grid.cells, paths["runs"]))
+            print(reporting.leaderboard_text(grid, paths["runs"]))
         elif "--results" in argv:
-            reporting.write_cards(rows["data"], cards=paths["cards"], **folders)
+            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
-            text = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
-            write_text(RESULTS, text)
+            pages = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
+            for file, text in pages.items():
+                write_text(file, text)
             write_text(SOURCES, sources(whole, runs=paths["runs"], changed=changed))
-            print(f"results: {RESULTS} and {SOURCES}")
+            print(f"results: {RESULTS}, {PAGES} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
@@ -75,8 +76,8 @@ def results(
     cards: Path,
     changed: Mapping[str, Collection[str]],
     missing: Collection[str] = (),
-) -> str:
-    """The content of RESULTS.md, made from files in Git.
+) -> dict[Path, str]:
+    """RESULTS.md and the page of each dataset, made from files in Git.
 
     Args:
         grid: of `read_grid`.
@@ -102,8 +103,10 @@ def results(
         made += f"\n{not_run(missing)}\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    text = reporting.markdown(reported(grid, runs), runs=runs, cards=cards, resplit=resplit_of(grid, changed))
-    return f"{head}\n{made}\n{text}"
+    known = reported(grid, runs, missing)
+    pages = reporting.markdown(known, runs=runs, cards=cards, resplit=resplit_of(grid, changed))
+    first = pages.pop("")
+    return {RESULTS: f"{head}\n{made}\n{first}"} | {PAGES / f"{data}.md": text for data, text in pages.items()}
 
 
 def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
@@ -154,24 +157,18 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
     return reporting.Cell(data, key.removeprefix(f"{data}-").removesuffix(f"-{seed}"), seed)
 
 
-def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
-    """What is reported: each model's own rows, and further trainings and evaluations beside them."""
-    controlled = [
-        reporting.ControlledCell(cell_of(key, row), row["model"], terms)
-        for key, row in grid["cells"].items()
-        if (terms := terms_of(row))
-    ]
+def reported(grid: dict[str, Any], runs: Path, missing: Collection[str] = ()) -> reporting.Grid:
+    """The rows of a grid, further evaluations of them, and the names of those that have not run."""
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    cross_domain, ensembles = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "ensembles"))
-    commands, on_terms = commands_of(grid), {each.cell for each in controlled}
+    commands = commands_of(grid)
     return reporting.Grid(
-        cells=[cell for cell in commands if cell not in on_terms],
+        cells=[*commands],
         commands=commands,
-        ensembles=ensembles,
-        controlled=controlled,
-        cross_domain=cross_domain,
+        terms={cell_of(key, row): terms for key, row in grid["cells"].items() if (terms := terms_of(row))},
+        cross_domain=[cell_of(*row) for row in grid["elsewhere"].items()],
         seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
+        not_run=missing,
     )
 
 

@@ -3,7 +3,7 @@
     python tools/cost_picture.py            # `make results` calls it
     python tools/cost_picture.py uci_news   # of other data, whose costs were measured
 
-It is the figure of the report's section on cost (`pipelines/report.py`), with the report's style sheet within it.
+It is the figure of the report's first page (`pipelines/report.py`), with the report's style sheet within it.
 """
 
 import sys
@@ -15,10 +15,10 @@ import checkout  # noqa: F401 (for its effects)
 import argparse
 
 import report
-from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.grid.rows import read_grid
-from twicetold_lab.reporting.cost import cost_against_quality
+from twicetold_lab.reporting.answers import measure_of
+from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.html import content_of
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.runs.folder import read_runs
@@ -41,10 +41,11 @@ def picture(data: str) -> str:
     Raises:
         SystemExit: if the cost of fewer than two of its models was measured.
     """
-    grid = read_grid(Path())
-    rows = {key: row for key, row in grid["cells"].items() if row["data"] == data and not report.terms_of(row)}
-    cells = [report.cell_of(key, row) for key, row in rows.items() if Path("runs", key, layout.METRICS).is_file()]
-    found = cost_against_quality(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
+    rows, _ = report.without_missing(read_grid(Path()), Path("runs"), ran=())
+    grid = report.reported(rows, Path("runs"))
+    cells = [cell for cell in grid.cells if cell.data == data and cell not in grid.terms]
+    board = rank(data, read_runs(cells, Path("runs"))[data]) if cells else None
+    found = cost_against_quality(board, measure_of(board)) if board else None
     if found is None:
         sys.exit(f"error: expected costs of two models of {data} at least, runs/{data}-*/cost.json; run make results")
     style = f"<style><![CDATA[{content_of('style.css')}]]></style>"

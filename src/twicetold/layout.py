@@ -42,7 +42,7 @@ EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
 MODEL_CARD = "README.md"  # what `twicetold card` prints; no stage depends on it
 EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, MODEL_CARD)  # what `evaluate` writes
-PEERS = "peers.json"  # in runs/, optional: dedupe of test texts by other libraries (`reporting.records.Peer`)
+PEERS = "peers.json"  # in runs/, optional: dedupe of test texts by other libraries (tools/peers.py)
 LAST_RUN = "last_run.json"  # in runs/: when the grid was last made, on what machine, seconds of each stage
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 

@@ -87,7 +87,8 @@ def markdown(root, name):
     cell, folders = project(root, name)
     runs = folders.pop("runs")
     reporting.write_cards(["data"], cards=root / "cards", **folders)
-    return reporting.markdown(Grid([cell], {cell: f"train {name}"}), runs=runs, cards=root / "cards")
+    pages = reporting.markdown(Grid([cell], {cell: f"train {name}"}), runs=runs, cards=root / "cards")
+    return "\n".join(pages.values())
 
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -173,7 +174,8 @@ class Tags(HTMLParser):
 def page(root, name):
     cell, folders = project(root, name)
     reporting.build(Grid([cell]), target=root / "reports", **folders)
-    return (root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+    pages = (root / "reports" / file for file in (layout.REPORT, f"{cell.data}.html"))
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
 
 
 def test_a_name_adds_no_tag_no_attribute_and_no_link_to_the_page(tmp_path, hostile, ordinary):

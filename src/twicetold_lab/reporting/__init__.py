@@ -1,55 +1,42 @@
-"""The report on all runs: CSV tables, an HTML page, RESULTS.md and text for a terminal.
+"""The report on all runs: HTML pages, CSV tables, RESULTS.md with a page for each dataset, and text for a terminal.
 
 It reads the files of the other stages (names in `layout`). The same files give the same bytes, except for observed
-seconds, which the page shows.
+seconds, which the pages show.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
-from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.reporting.errors import Judged, write_errors
-from twicetold_lab.reporting.grid import ControlledCell, Grid
-from twicetold_lab.reporting.html import page
+from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS
+from twicetold_lab.reporting.errors import write_doubtful
+from twicetold_lab.reporting.html import dataset_page, rendered
 from twicetold_lab.reporting.leaderboard import leaderboard_csv
-from twicetold_lab.reporting.markdown import rendered
-from twicetold_lab.reporting.near_equal import count_near_equal
-from twicetold_lab.reporting.numbers import FILE, numbers_csv
-from twicetold_lab.reporting.sections import read_report
+from twicetold_lab.reporting.markdown import page_of, results_of
+from twicetold_lab.reporting.plain import FILE, numbers_csv, section_text
+from twicetold_lab.reporting.report import Grid, Report, leaderboards, read_report
 from twicetold_lab.reporting.sources import sources_page
-from twicetold_lab.reporting.terminal import leaderboard_text
 from twicetold_lab.runs.folder import Cell
 from twicetold_lab.runs.records import Provenance, has_card, read_card, read_provenance, write_card
 
-__all__ = [
-    "Cell",
-    "ControlledCell",
-    "Grid",
-    "build",
-    "leaderboard_text",
-    "markdown",
-    "sources_page",
-    "write_cards",
-]
+__all__ = ["Cell", "Grid", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 FOOTER = (
     "The numbers are in files beside this page, at full precision: metrics of all runs and their intervals in "
-    f"{layout.LEADERBOARD}, those of the tables of this page in {FILE}."
+    f"{layout.LEADERBOARD}, those of the tables in {FILE}."
 )
 
 
 def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, cards: Path | None = None) -> None:
-    """Write the HTML report, and beside it the numbers on it.
+    """Write the HTML pages, and beside them the numbers on them.
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         processed: the folder of corpora.
         raw: the folder of raw folders.
-        target: where `index.html` goes, and beside it `leaderboard.csv`, `numbers.csv` and, where the texts are there,
-            `errors.parquet`.
+        target: where `index.html`, a page for each dataset, `leaderboard.csv`, `numbers.csv` and, where the texts are
+            there, files of labels in doubt go.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
 
     Raises:
@@ -59,35 +46,51 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
     names = dict.fromkeys(cell.data for cell in grid.cells)
     abouts = {name: _described(name, processed=processed, raw=raw, cards=cards) for name in names}
     report = read_report(grid, runs=runs, abouts=abouts, processed=processed)
-    number = sum(len(row.runs) for each in report.datasets for row in each.board.rows)
-    lead = (
-        f"{_many(len(report.models), 'model')} on {_many(len(report.datasets), 'dataset')}, {_many(number, 'run')} in "
-        "all. Training, thresholds and the best model were chosen on validation; the numbers below are of test."
-    )
-    html = page(report.sections, lead=lead, datasets=list(names), models=report.models, footer=FOOTER)
-    write_text(target / layout.LEADERBOARD, leaderboard_csv(report.runs))
-    write_text(target / layout.REPORT, html)
-    write_text(target / FILE, numbers_csv(report.sections))
-    write_errors(
-        {each.about.name: each.mistakes for each in report.datasets if isinstance(each.mistakes, Judged)}, target
-    )
+    pages = {f"{data}.html": dataset_page(page, [*report.pages], FOOTER) for data, page in report.pages.items()}
+    pages[layout.REPORT] = front_page(report)
+    pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
+    for name, text in pages.items():
+        write_text(target / name, text)
+    write_doubtful(report.mistakes, target)
 
 
-def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = ()) -> str:
-    """The report for RESULTS.md, made from files that are in Git (metrics, summaries, cards).
+def front_page(report: Report) -> str:
+    """The first page as HTML."""
+    firsts = {(a.kind.key, have): a.first for a in report.answers for have, speed in a.cases if speed == ANY}
+    kinds = {answer.kind.key: answer.kind for answer in report.answers}
+    values = {"kinds": [*kinds.values()], "haves": HAVE, "speeds": SPEEDS, "firsts": firsts, "answers": report.answers}
+    more = {"figures": report.figures, "below": report.below, "lead": report.lead, "footer": FOOTER}
+    return rendered("front.html.j2", values | more)
+
+
+def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = ()) -> dict[str, str]:
+    """RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
-        resplit: datasets that are split otherwise since their runs were made; their sections say so.
+        resplit: datasets that are split otherwise since their runs were made; their pages say so.
+
+    Returns:
+        Dataset -> its page; under an empty name, the tables of RESULTS.md.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
         ValueError: if models of one dataset were evaluated on different units.
     """
     abouts = {data: read_card(data, cards) for data in dict.fromkeys(cell.data for cell in grid.cells)}
-    return rendered(read_report(grid, runs=runs, abouts=abouts, resplit=resplit, observed=False).sections)
+    report = read_report(grid, runs=runs, abouts=abouts, resplit=resplit, observed=False)
+    return {"": results_of(report)} | {data: page_of(page) for data, page in report.pages.items()}
+
+
+def leaderboard_text(grid: Grid, runs: Path) -> str:
+    """All models of each dataset, for a terminal.
+
+    Raises:
+        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
+    """
+    return "\n".join(map(section_text, leaderboards(grid, runs)))
 
 
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, cards: Path) -> None:
@@ -105,11 +108,4 @@ def write_cards(names: Iterable[str], *, processed: Path, raw: Path, cards: Path
 def _described(data: str, *, processed: Path, raw: Path, cards: Path | None = None) -> Provenance:
     if cards and not (processed / data).is_dir() and has_card(data, cards):
         return read_card(data, cards)
-    about = read_provenance(data, processed=processed, raw=raw)
-    if not (processed / data / layout.TEXTS).is_file():
-        return about
-    return replace(about, card={**about.card, **count_near_equal(Corpus.load(processed / data))})
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return read_provenance(data, processed=processed, raw=raw)

@@ -27,11 +27,6 @@ class Metric:
         return self.stem not in _LOWER_OR_NEITHER
 
     @property
-    def leads(self) -> bool:
-        """True if the leaderboard shows it; the others are listed below it."""
-        return self.stem in _LEADING and not (self.stem in ("f1", "ari") and self.group)
-
-    @property
     def entry(self) -> str:
         """The metric whose line of the glossary explains it: one for all rules of grouping and aimed precisions."""
         return self.stem if self.stem in _OF_DEDUPE else self.name
@@ -43,7 +38,7 @@ class Metric:
         """
         if self.stem == "pairwise_knn_k":
             return f"{value:g}"
-        return magnitude(value) if self.stem in _SPLIT_OF else number(value, digits)
+        return magnitude(value) if self.stem in _OF_ANY_SCALE else number(value, digits)
 
 
 def _read(file: Path) -> dict[str, tuple[str, str]]:
@@ -63,8 +58,7 @@ _LOWER_OR_NEITHER = (
     "pairwise_knn_log_loss",
 )
 
-_SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}
-"""Where a value that is applied to test comes from."""
+_OF_ANY_SCALE = ("threshold", "published_threshold")
 
 _LEADING = (
     "pearson",
@@ -132,7 +126,8 @@ def ordered(names: set[str]) -> tuple[str, ...]:
 
     def place(name: str) -> tuple[int, str]:
         metric = describe(name)
-        return (_LEADING.index(metric.stem) if metric.leads else len(_LEADING), name)
+        leads = metric.stem in _LEADING and not (metric.stem in ("f1", "ari") and metric.group)
+        return (_LEADING.index(metric.stem) if leads else len(_LEADING), name)
 
     return tuple(sorted(names, key=place))
 
@@ -145,6 +140,11 @@ def number(value: float, digits: int = 3) -> str:
 def count(value: float) -> str:
     """A whole number with thousands separators: 12,345."""
     return f"{round(value):,}"
+
+
+def many(value: int, noun: str) -> str:
+    """A number of things: 1 run, 1,200 runs."""
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
 def magnitude(value: float) -> str:
@@ -167,17 +167,7 @@ def share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def probability(value: float) -> str:
-    """A p-value: three decimals, or a bound below that."""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def readable(name: str) -> str:
     """A key as words: `share_of_duplicates` as "Share of duplicates"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
-
-
-def split_of(name: str) -> str:
-    """The split that a column of test metrics depends on: a threshold is applied to test, but chosen on validation."""
-    return _SPLIT_OF.get(name, "test")

@@ -1,39 +1,36 @@
-"""A report as one self-contained HTML page: no external resources, inline figures, a few lines of script.
+"""A report as self-contained HTML pages: no external resources, inline figures, a few lines of script.
 
 The markup is in `templates`. They escape every value that is not itself made by a template, and an unknown name in one
-is an error.
+is an error. Choices on the first page are radio inputs and style sheet alone; without either, all answers stand below
+each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from twicetold_lab.reporting.tables import Section, Table, TableCell
+from twicetold_lab.reporting.tables import Section
 
-_COLOURS = 8  # of models in the style sheet, `c0` to `c7`
 _FOLDER = Path(__file__).parent / "templates"
 
 
-def page(sections: Sequence[Section], *, lead: str, datasets: Sequence[str], models: Sequence[str], footer: str) -> str:
-    """The whole report.
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """A page: `front.html.j2` or `dataset.html.j2` with its values."""
+    return _templates.get_template(template).render(values)
+
+
+def dataset_page(page: Section, datasets: Sequence[str], footer: str) -> str:
+    """The page of one dataset.
 
     Args:
-        sections: in their order.
-        lead: a sentence below the title.
-        datasets: names of the datasets, of which one can be chosen.
-        models: all models, in the order of their colours.
+        page: its sections.
+        datasets: all datasets, for links.
         footer: a sentence below all sections.
     """
-    values = {"sections": sections, "lead": lead, "datasets": datasets, "models": models, "footer": footer}
-    return _templates.get_template("page.html.j2").render(values)
-
-
-def anchor_of(data: str) -> str:
-    """The anchor of a dataset, for links."""
-    return f"data-{data}".replace(" ", "-")
+    return rendered("dataset.html.j2", {"page": page, "datasets": datasets, "footer": footer})
 
 
 def part(template: str, macro: str, *values: Any) -> Markup:
@@ -51,18 +48,6 @@ def content_of(file: str) -> Markup:
     return Markup((_FOLDER / file).read_text(encoding="utf-8"))
 
 
-def whisker(table: Table, cell: TableCell) -> Markup:
-    """A value and its interval on the axis of its column; a dotted line marks the best baseline."""
-    drawn, value = table.drawn, cell.value
-    if drawn is None or cell.interval is None or value is None:
-        return Markup("")
-    ends = [end for _, cells in table.rows for end in cells[drawn.column].interval or ()]
-    low, high = (min(ends), max(ends)) if max(ends) > min(ends) else (min(ends) - 0.5, max(ends) + 0.5)
-    inside = None if drawn.mark is None else min(max(drawn.mark, low), high)
-    at = [None if x is None else coordinate(3 + 66 * (x - low) / (high - low)) for x in (value, *cell.interval, inside)]
-    return part("figures.html.j2", "whisker", at[0], at[1:3], at[3])
-
-
 _templates = Environment(
     loader=FileSystemLoader(_FOLDER),
     autoescape=True,
@@ -71,4 +56,4 @@ _templates = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-_templates.globals |= {"COLOURS": _COLOURS, "anchor_of": anchor_of, "content_of": content_of, "whisker": whisker}
+_templates.globals |= {"content_of": content_of}

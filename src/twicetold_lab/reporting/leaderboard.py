@@ -1,24 +1,33 @@
-"""Leaderboards: one row per model, averaged over seeds, ordered by the primary metric on validation.
+"""Leaderboards: one row per model, averaged over seeds, ordered by validation.
 
-The order and the mark "best" come from validation; test is shown beside it and chooses nothing.
+A use rests on one measure of test, in which each text (or labelled pair) counts once where such a measure is known. The
+order of rows comes from validation; test is shown beside it and chooses nothing. A model is *not worse* than another
+one if the whole 95 % interval of the paired difference is above minus the margin (non-inferiority).
 """
 
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
 from twicetold.neighbours.rules import RULES
-from twicetold_lab.reporting.glossary import count, describe, ordered, split_of
-from twicetold_lab.reporting.tables import MISSING, Drawn, Estimate, Metrics, Table, TableCell, estimate_cell, words
+from twicetold_lab.evaluation import comparisons
+from twicetold_lab.evaluation.comparisons import TEXT_RANKING, Comparison, compare, decide_measure
+from twicetold_lab.reporting.glossary import describe, ordered
+from twicetold_lab.reporting.tables import MISSING, Estimate, Metrics, TableCell
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import Cost
 
-MARK = "(p)"
-"""Added to the name of a model that was pretrained on texts which may be those of the dataset."""
-_SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
+DEFAULT = "default"
+"""Model of the dedupe of a file without a model of one's own."""
+AFTER = {"after_20": "20 answers", "after_50": "50 answers", "calibrated": "calibrated"}
+"""Ends of the names of its measures of groups (`b3_after_20`) -> what was known by then."""
+WITHOUT_DEDUPE = ("quora_wang",)
+"""Datasets whose pairs were drawn so that most duplicates have no label, too many for a measure of a dedupe."""
+DEDUPE, SEARCH, DECIDE = "Dedupe", "Search", "Decide about a pair"
 
 
 @dataclass(frozen=True)
@@ -30,18 +39,8 @@ class Row:
     """By seed."""
     metrics: Metrics
     """With `ari`, that of the `best_rule`."""
-    epochs: float
-    train_seconds: float | None
-
-    @property
-    def cost(self) -> Cost | None:
-        """The cost of the run with the smallest seed that was measured; None if none was."""
-        return next((run.cost for run in self.runs if run.cost), None)
-
-    @property
-    def mark(self) -> str:
-        """`MARK` if the model may have seen the dataset before, else an empty string."""
-        return "" if self.first.is_clean else f" {MARK}"
+    after: str = ""
+    """Of `AFTER`, for the row of the default with answers or labels; its groups alone are measured."""
 
     @property
     def first(self) -> RunFolder:
@@ -49,9 +48,72 @@ class Row:
         return self.runs[0]
 
     @property
+    def cost(self) -> Cost | None:
+        """The cost of the run with the smallest seed that was measured; None if none was."""
+        return next((run.cost for run in self.runs if run.cost), None)
+
+    @property
+    def texts_per_second(self) -> float | None:
+        """Texts a second, many at once; None of a model that scores pairs alone, and where it was not measured."""
+        return self.cost.texts_per_second_256 if self.cost else None
+
+    @property
     def name(self) -> TableCell:
         """The model as the name of a row."""
-        return TableCell(self.model + self.mark)
+        known = f"{self.model}, {AFTER[self.after]}" if self.after else self.model
+        return TableCell(known, f"{len(self.runs)} seeds" if len(self.runs) > 1 else "")
+
+    @property
+    def with_answers(self) -> "list[Row]":
+        """The rows of the default with answers and labels, as far as they were measured."""
+        test = self.metrics["test"] if self.model == DEFAULT else {}
+        return [replace(self, after=after) for after in AFTER if f"b3_{after}" in test]
+
+    def key(self, measure: str) -> str:
+        """The name of a measure in the files of the runs."""
+        return measure.replace("_average", f"_{self.after}") if self.after else measure
+
+    def value(self, measure: str, split: str = "test") -> Estimate | None:
+        """A measure; None where it is missing."""
+        known = not self.after or measure.endswith("_average")
+        return self.metrics.get(split, {}).get(self.key(measure)) if known else None
+
+    def compared(self, other: "Row", measure: str) -> Comparison | None:
+        """This model minus another one on the same units of test; None where units were not kept.
+
+        Raises:
+            ValueError: if the two were evaluated on different units.
+        """
+        kept = [[run for run in row.runs if row.key(measure) in run.units] for row in (self, other)]
+        if (
+            [*map(len, kept)] != [len(self.runs), len(other.runs)]
+            or not self.value(measure)
+            or not other.value(measure)
+        ):
+            return None
+        mine, its = (row.key(measure) for row in (self, other))
+        one, another = ([run.metrics["test"][key] for run in runs] for key, runs in zip((mine, its), kept, strict=True))
+        units = [[run.units[key] for run in runs] for key, runs in zip((mine, its), kept, strict=True)]
+        try:
+            return compare(*units, of_one=one, of_other=another)
+        except ValueError as error:
+            names = f"{self.first.path.name} and {other.first.path.name}"
+            raise ValueError(f"{names}, {measure}: {error}") from error
+
+    def difference(self, other: "Row", measure: str) -> TableCell:
+        """The same as a cell; without an interval where units were not kept."""
+        mine, its = self.value(measure), other.value(measure)
+        if self is other or not mine or not its:
+            return MISSING
+        test, value = self.compared(other, measure), mine.mean - its.mean
+        ends = (test.low, test.high) if test else None
+        order = f"order right by {test.order:.0%}" if test and test.order is not None else ""
+        return TableCell(f"{value:+.3f}", order, value, ends, is_difference=True)
+
+    def is_not_worse(self, other: "Row", measure: str) -> bool:
+        """True if it is known to be lower than another one by the margin at most."""
+        test = None if self is other else self.compared(other, measure)
+        return self is other or (test is not None and test.not_worse())
 
 
 @dataclass(frozen=True)
@@ -63,56 +125,57 @@ class Leaderboard:
     metrics: tuple[str, ...]
     """Every metric that some run has, in reading order, the primary first."""
     rows: tuple[Row, ...]
-
-    @property
-    def leading(self) -> list[str]:
-        """The metrics of the leaderboard's columns, without the primary one."""
-        return [name for name in self.metrics[1:] if describe(name).leads]
+    same: float | None = None
+    """Share of labelled test pairs that say the same; None if it is not known."""
 
     def row_of(self, model: str) -> Row | None:
         """The row of a model; None if it was not run."""
         return next((row for row in self.rows if row.model == model), None)
 
-    @property
-    def best(self) -> Row:
-        """The model that is best on validation."""
-        return self.rows[0]
-
-    @property
-    def baseline(self) -> Row | None:
-        """The best model without training, or None."""
-        return next((row for row in self.rows if row.first.is_baseline), None)
-
-    @property
+    @cached_property
     def duplicates(self) -> str | None:
         """The group whose texts are duplicates of each other, such as `story`: it is no class. None if unknown."""
-        stem = "average_precision_"
-        groups = [name.removeprefix(stem) for name in self.metrics if name.startswith(stem)]
-        return next((group for group in groups if f"knn_accuracy_{group}" not in self.metrics), None)
-
-    @property
-    def pretraining(self) -> tuple[str, ...]:
-        """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
-        marked: dict[tuple[str, bool], list[str]] = {}
-        for row in self.rows:
-            if sources := row.first.pretrained_on:
-                marked.setdefault((" and ".join(sources), row.first.is_clean), []).append(row.model)
-        return tuple(
-            f"{', '.join(models)} had been pretrained on {what}. Texts of this dataset are not known to be among these."
-            if is_clean
-            else f"{MARK} not clean: {', '.join(models)} had been pretrained on {what}. "
-            "Texts of this dataset, or texts like them, may have been among these."
-            for (what, is_clean), models in marked.items()
+        by_text, pairs = (
+            [name.removeprefix(stem) for name in self.metrics if name.startswith(stem)]
+            for stem in (TEXT_RANKING, "average_precision_")
         )
+        return next((group for group in (*by_text, *pairs) if f"knn_accuracy_{group}" not in self.metrics), None)
+
+    def measure_of(self, use: str) -> str | None:
+        """The measure that a use rests on; None if the use was not measured."""
+        pairs = f"average_precision_{self.duplicates}"
+        f1 = [name for name in self.metrics if describe(name).stem == "f1"]
+        named = {
+            DEDUPE: (f"{TEXT_RANKING}{self.duplicates}", "b3_average", pairs),
+            SEARCH: (comparisons.SEARCH,),
+            DECIDE: (decide_measure(1.0 if self.same is None else self.same), "pearson", *f1, self.primary),
+        }[use]
+        known = (name for name in named if name in self.metrics)
+        return None if use == DEDUPE and self.data in WITHOUT_DEDUPE else next(known, None)
+
+    @cached_property
+    def uses(self) -> dict[str, str]:
+        """Use -> measure, of those that were measured; no measure stands twice."""
+        found = {use: measure for use in (DEDUPE, DECIDE, SEARCH) if (measure := self.measure_of(use))}
+        return {
+            use: measure for use, measure in found.items() if measure not in [*found.values()][: [*found].index(use)]
+        }
+
+    def ranked(self, measure: str) -> list[Row]:
+        """The rows that have a measure, by validation: by the measure itself, or the nearest that validation has."""
+        rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
+        pairs = f"average_precision_{self.duplicates}"
+        nearest = (measure, f"{TEXT_RANKING}{self.duplicates}", pairs, self.primary)
+        by = next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
+        return sorted(rows, key=lambda row: -or_worst(row.value(by, "val")))
 
     def top(self, metric: str) -> float | None:
         """The highest test value of a metric; None if higher is not better."""
-        values = [row.metrics["test"][metric].mean for row in self.rows if metric in row.metrics["test"]]
-        values = [value for value in values if not math.isnan(value)]
+        values = [value.mean for row in self.rows if (value := row.value(metric)) and not math.isnan(value.mean)]
         return max(values) if values and describe(metric).is_quality else None
 
 
-def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
+def rank(data: str, runs: Sequence[RunFolder], *, same: float | None = None) -> Leaderboard:
     """The leaderboard of one dataset.
 
     The primary metric is the one that training selected by; if no run has it, the first in reading order.
@@ -125,8 +188,17 @@ def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
     names |= {name for row in rows for name in row.metrics["test"]}
     metrics = ordered(names)
     primary = next((run.primary for run in runs if run.primary in names), metrics[0])
-    rows.sort(key=lambda row: (-or_worst(row.metrics["val"].get(primary)), row.model))
-    return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows))
+    rows.sort(key=lambda row: (-or_worst(row.value(primary, "val")), row.model))
+    return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows), same)
+
+
+def cheapest(rows: Sequence[Row]) -> Row:
+    """The fastest if the speed of each was measured on one processor, else the one with the fewest parameters."""
+    speeds = [row.texts_per_second for row in rows]
+    known = [speed for speed in speeds if speed is not None]
+    if len(known) == len(rows) and len({row.cost.processor for row in rows if row.cost}) == 1:
+        return rows[speeds.index(max(known))]
+    return min(rows, key=lambda row: row.first.parameters)
 
 
 def best_rule(metrics: Metrics) -> str | None:
@@ -146,67 +218,9 @@ def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
     return csv_text(("data", "model", "seed", "split", "metric", "value", "low", "high"), rows)
 
 
-def leaderboard_table(board: Leaderboard) -> Table:
-    """The primary metric with its interval, the other leading metrics, size and settings of each model."""
-    label = describe(board.primary).label
-    heads = [TableCell(label, "test"), TableCell("95 % interval"), TableCell(label, "validation")]
-    heads += [TableCell(describe(name).label, split_of(name)) for name in board.leading]
-    heads += [TableCell("Parameters"), TableCell("Epochs"), words("Tuned")]
-    rows = tuple((_name_in(board, row), tuple(_leaderboard_cells(row, board))) for row in board.rows)
-    baseline = board.baseline and board.baseline.metrics["test"].get(board.primary)
-    return Table(tuple(heads), rows, drawn=Drawn(1, baseline.mean if baseline else None))
-
-
-def train_and_test_table(board: Leaderboard) -> Table:
-    """AUROC on train beside that on test, of the models of which train was measured."""
-    names = {name for row in board.rows for name in row.metrics.get("train", {}) if describe(name).stem == "auroc"}
-    shown = [(name, split) for name in board.metrics if name in names for split in ("train", "test")]
-    heads = tuple(TableCell(describe(name).label, split) for name, split in shown)
-    measured = [row for row in board.rows if "train" in row.metrics]
-    rows = ((row.name, tuple(estimate_cell(n, row.metrics[split].get(n)) for n, split in shown)) for row in measured)
-    return Table(heads, tuple(rows) if shown else ())
-
-
-def search_table(board: Leaderboard) -> Table:
-    """The metrics of search in the whole corpus, by kind and rank."""
-    by_rank = sorted(board.metrics, key=lambda name: int("0" + "".join(filter(str.isdigit, name))))
-    names = [name for stem in _SEARCH for name in by_rank if describe(name).stem == stem]
-    rows = tuple(
-        (row.name, tuple(estimate_cell(n, row.metrics["test"].get(n), top=board.top(n)) for n in names))
-        for row in board.rows
-        if any(name in row.metrics["test"] for name in names)
-    )
-    return Table(tuple(TableCell(search_heading(name)) for name in names), rows)
-
-
-def search_heading(name: str) -> str:
-    """A metric of search as the head of a column."""
-    return describe(name).label.removeprefix("Search ")
-
-
-def _name_in(board: Leaderboard, row: Row) -> TableCell:
-    """The name of a row of the leaderboard, with what to know of the model."""
-    notes = [f"{len(row.runs)} seeds"] if len(row.runs) > 1 else []
-    notes += ["baseline"] if row.first.is_baseline else []
-    notes += [("pretrained" if row.first.is_clean else "not clean")] if row.first.pretrained_on else []
-    return TableCell(row.model + row.mark, ", ".join(notes), strong=row is board.best)
-
-
-def _leaderboard_cells(row: Row, board: Leaderboard) -> list[TableCell]:
-    test, first = row.metrics["test"], row.first
-    primary = test.get(board.primary)
-    drawn = MISSING
-    if primary and primary.interval and not math.isnan(primary.mean):
-        drawn = TableCell("", value=primary.mean, interval=primary.interval)
-    return [
-        estimate_cell(board.primary, primary, top=board.top(board.primary)),
-        drawn,
-        estimate_cell(board.primary, row.metrics["val"].get(board.primary)),
-        *(estimate_cell(name, test.get(name), top=board.top(name)) for name in board.leading),
-        TableCell(count(first.parameters), value=first.parameters) if first.parameters else MISSING,
-        TableCell(f"{row.epochs:g}", value=row.epochs) if row.epochs else MISSING,
-        words(first.tuned_how or ""),
-    ]
+def or_worst(estimate: Estimate | None) -> float:
+    """The mean, to sort by: less than any other where it is missing or undefined."""
+    return -math.inf if estimate is None or math.isnan(estimate.mean) else estimate.mean
 
 
 def _ends_of(run: RunFolder, split: str, metric: str) -> tuple[str, str]:
@@ -228,13 +242,7 @@ def _row(model: str, runs: list[RunFolder]) -> Row:
         for metrics in splits.values():
             if f"ari_{rule}" in metrics:
                 metrics["ari"] = metrics[f"ari_{rule}"]
-    return Row(
-        model=model,
-        runs=tuple(runs),
-        metrics=splits,
-        epochs=statistics.fmean(run.epochs for run in runs),
-        train_seconds=_mean_of_known([run.train_seconds for run in runs]),
-    )
+    return Row(model, tuple(runs), splits)
 
 
 def _estimate(values: list[float], ends: Interval | None) -> Estimate:
@@ -247,13 +255,3 @@ def _ends(runs: list[RunFolder], metric: str) -> Interval | None:
     if len(intervals) < len(runs):
         return None
     return statistics.fmean(low for low, _ in intervals), statistics.fmean(high for _, high in intervals)
-
-
-def _mean_of_known(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
-
-
-def or_worst(estimate: Estimate | None) -> float:
-    """The mean, to sort by: less than any other where it is missing or undefined."""
-    return -math.inf if estimate is None or math.isnan(estimate.mean) else estimate.mean

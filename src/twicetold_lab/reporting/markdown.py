@@ -1,8 +1,10 @@
-"""A report as Markdown, for RESULTS.md and for pull requests; sections that only a page shows are left out."""
+"""Sections as Markdown: RESULTS.md, a page for each dataset, and tables in pull requests."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from twicetold_lab.reporting.answers import ANY
+from twicetold_lab.reporting.report import Report
 from twicetold_lab.reporting.tables import Section, Table, TableCell
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
@@ -11,14 +13,32 @@ _ADDRESS = re.compile(r"(\b(?:https?|ftp|mailto|xmpp)(?=:)|\bwww(?=\.))", re.IGN
 _MAIL = re.compile(r"(?<=[\w.+-])@(?=[\w-]+\.)")
 
 
+PAGES = "docs/results"
+"""Folder of the pages of datasets, from RESULTS.md."""
+
+
+def results_of(report: Report) -> str:
+    """The tables of RESULTS.md: the answers at any speed, and what stands below them."""
+    parts: list[str] = []
+    for answer in report.answers:
+        if any(speed == ANY for _, speed in answer.cases):
+            parts += _section(answer.section, 2)
+            if answer.section.data:
+                parts.append(f"[All models]({PAGES}/{answer.section.data}.md).\n")
+    return "\n".join([*parts, rendered(report.below)])
+
+
+def page_of(page: Section) -> str:
+    """The page of a dataset."""
+    return "\n".join(_section(page, 1))
+
+
 def rendered(sections: Iterable[Section]) -> str:
     """Sections below each other, from the second level of headings on."""
     return "\n".join(part for section in sections for part in _section(section, 2))
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
-    if section.is_page_only:
-        return
     title = escaped(section.title)
     yield f"<details><summary>{title}</summary>\n" if section.is_folded else f"{'#' * level} {title}\n"
     yield from (f"{escaped(text)}\n" for text in section.sentences)
@@ -47,6 +67,7 @@ def cell_of(cell: TableCell) -> str:
     """A cell with its interval and note in brackets."""
     text = code(cell.text) if cell.is_code else escaped(cell.text)
     text = f"**{text}**" if cell.strong and text else text
+    text = f"[{text}]({PAGES}/{cell.page}.md)" if cell.page else text
     if not cell.text:
         return escaped(cell.remark)
     return text + (f" ({escaped(cell.remark)})" if cell.remark else "")

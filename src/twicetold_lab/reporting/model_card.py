@@ -23,7 +23,6 @@ from twicetold.trained.model_folder import recipes
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.reporting import provenance
-from twicetold_lab.reporting.dedupe import link_metric
 from twicetold_lab.reporting.glossary import count, describe, number, ordered
 from twicetold_lab.reporting.markdown import code, escaped, table, table_of
 from twicetold_lab.reporting.reading import reading
@@ -251,7 +250,7 @@ def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str
 
 
 def _aimed(link: TargetLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
-    precision, recall = (link_metric(measure, link.aimed) for measure in ("precision", "recall"))
+    precision, recall = (f"link_{measure}_at_{100 * link.aimed:g}" for measure in ("precision", "recall"))
     return [
         f"{link.aimed:g}",
         "–" if link.threshold is None else _rounded(link.threshold),

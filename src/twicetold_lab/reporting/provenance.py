@@ -70,7 +70,7 @@ def data_section(about: Provenance) -> Section:
     )
     title = f"Raw files and their checksums ({len(about.files)})"
     files = [Section(title, tables=[Table(columns, tuple(rows), of="file")], is_folded=True)] if about.files else []
-    return Section("The data", tables=[counted] if counted else [], facts=known, parts=files)
+    return Section("The data", tables=[counted] if counted else [], facts=known, parts=files, is_folded=True)
 
 
 def split_table(card: Mapping[str, Any]) -> Table | None:

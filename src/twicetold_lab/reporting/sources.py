@@ -14,11 +14,11 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.features.hashing_card import percentage
-from twicetold_lab.reporting.cost import training_seconds
 from twicetold_lab.reporting.glossary import count, describe, magnitude
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
 from twicetold_lab.reporting.markdown import cell_of, code, table
 from twicetold_lab.reporting.provenance import RESPLIT
+from twicetold_lab.reporting.sections import training_seconds
 from twicetold_lab.reporting.tables import estimate_cell
 from twicetold_lab.runs.folder import Cell, read_runs
 
@@ -74,8 +74,6 @@ class System:
     """Where in the document, or in what it cites, the figure stands."""
     command: str = ""
     """The command of a system without a row in the grid."""
-    awaits: str = ""
-    """The missing part, of a system that is not here."""
     outside: str = ""
     """Why there is nothing to do about it here."""
 
@@ -204,8 +202,6 @@ def _figure(
 
 
 def _other(system: System) -> list[str]:
-    if system.awaits:
-        return [system.name, system.here, f"**{Status.MISSING}**", f"awaits {system.awaits}. {system.note}".strip()]
     remark = " ".join(filter(None, (system.outside, system.note)))
     return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]
 
@@ -238,7 +234,7 @@ def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
         card = _hashing(row)
         return f"{percentage(card)} of {count(card['words'])}"
     estimate = row.metrics.get(system.split, {}).get(system.metric)
-    return cell_of(estimate_cell(system.metric, estimate, with_interval=True)) + row.mark
+    return cell_of(estimate_cell(system.metric, estimate, with_interval=True))
 
 
 def _hashing(row: Row) -> Mapping[str, Any]:

@@ -1,18 +1,18 @@
 """A report as data: sections of sentences, tables and figures.
 
-Nothing here knows how a section is shown; `html`, `markdown` and `terminal` show each its way, and `numbers` writes the
+Nothing here knows how a section is shown: `html`, `markdown` and `plain` render it, and `plain.numbers_csv` writes the
 values of its tables.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from twicetold.evaluation.intervals import Interval
-from twicetold_lab.reporting.glossary import describe
+from twicetold_lab.reporting.glossary import describe, magnitude, number
 
 NOTHING = "–"
 
@@ -26,9 +26,10 @@ class TableCell:
         note: a remark beside it.
         value: a number to sort by, at full precision; NaN where there is none, None in a column of words.
         interval: ends of the 95 % interval of `value`, shown before the note.
-        strong: whether it stands out: the highest of its column, the best row.
+        strong: whether it stands out: the highest of its column, the first row.
         is_code: whether it is a command.
         is_difference: whether the ends of the interval have signs.
+        page: dataset to whose page the text leads; empty for none.
     """
 
     text: str
@@ -38,6 +39,7 @@ class TableCell:
     strong: bool = False
     is_code: bool = False
     is_difference: bool = False
+    page: str = ""
 
     @property
     def remark(self) -> str:
@@ -52,19 +54,6 @@ TableRow: TypeAlias = tuple[TableCell, tuple[TableCell, ...]]
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A column whose cells draw their interval on one axis.
-
-    Args:
-        column: its place.
-        mark: value of the best baseline, which is marked; None if there is none.
-    """
-
-    column: int
-    mark: float | None
-
-
-@dataclass(frozen=True)
 class Table:
     """Rows of cells.
 
@@ -72,13 +61,11 @@ class Table:
         columns: heads, without that of the names.
         rows: of as many cells as there are columns.
         of: what the rows are.
-        drawn: a column that is drawn as well, on a page.
     """
 
     columns: tuple[TableCell, ...]
     rows: tuple[TableRow, ...]
     of: str = "model"
-    drawn: Drawn | None = None
 
     def with_columns(self, keep: Sequence[int]) -> "Table":
         """The same rows with some columns."""
@@ -88,52 +75,44 @@ class Table:
     @property
     def known(self) -> "Table":
         """The columns in which something is known."""
-        return self.with_columns(
-            [i for i in range(len(self.columns)) if any(cells[i].text != NOTHING for _, cells in self.rows)]
-        )
+        places = range(len(self.columns))
+        return self.with_columns([i for i in places if any(cells[i].text != NOTHING for _, cells in self.rows)])
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with its caption and, if it draws several things, its legend."""
+    """A figure with its caption, which follows the title."""
 
     title: str
     caption: str
-    """Follows the title."""
     drawing: Markup
-    legend: tuple[tuple[int, str, str], ...] = ()
-    """Colour, name and note."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report: in this order sentences, figures, tables, notes and facts, then parts of its own.
+    """A part of a report: in this order sentences, tables, a figure, notes and facts, then parts of its own.
 
     Args:
-        title: its heading.
+        title: its heading; empty for none.
         sentences: paragraphs above.
-        figures: beside each other.
         tables: below each other.
-        notes: paragraphs below the tables.
+        figure: below the tables, on a page.
+        notes: paragraphs below.
         facts: a list; of a pair the first part stands out.
         parts: sections within it.
-        anchor: where links to it lead on the page; empty for none.
         data: the dataset that it is about.
         is_folded: whether only its title shows until it is opened.
-        is_page_only: whether it is left out of Markdown.
     """
 
     title: str
     sentences: Sequence[str] = ()
-    figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
+    figure: Figure | None = None
     notes: Sequence[str] = ()
     facts: Sequence[str | tuple[str, str]] = ()
     parts: Sequence["Section"] = ()
-    anchor: str = ""
     data: str = ""
     is_folded: bool = False
-    is_page_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +131,7 @@ Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 
 
 def estimate_cell(
-    name: str, estimate: Estimate | None, *, top: float | None = None, with_interval: bool = False, note: str = ""
+    name: str, estimate: Estimate | None, *, top: float | None = None, with_interval: bool = False
 ) -> TableCell:
     """A metric as a cell: the mean and, of several seeds, the standard deviation; a dash if it is missing.
 
@@ -161,14 +140,13 @@ def estimate_cell(
         estimate: its value.
         top: the highest of its column, which stands out.
         with_interval: whether the interval is shown.
-        note: a remark.
     """
     if estimate is None:
         return MISSING
     show = describe(name).show
     spread = "" if estimate.deviation is None else f" ± {show(estimate.deviation)}"
     interval = estimate.interval if with_interval else None
-    return TableCell(show(estimate.mean) + spread, note, estimate.mean, interval, strong=estimate.mean == top)
+    return TableCell(show(estimate.mean) + spread, "", estimate.mean, interval, strong=estimate.mean == top)
 
 
 def words(text: str, note: str = "") -> TableCell:
@@ -176,9 +154,19 @@ def words(text: str, note: str = "") -> TableCell:
     return TableCell(text or NOTHING, note, value=None)
 
 
-def difference_cell(value: float, interval: Interval, note: str = "") -> TableCell:
-    """A difference with its interval, with signs."""
-    return TableCell(f"{value:+.3f}", note, value, interval, is_difference=True)
+def command_cell(command: str) -> TableCell:
+    """A command; a dash if there is none."""
+    return TableCell(command, value=None, is_code=True) if command else words("")
+
+
+def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
+    """A number as a cell; a dash if it is not known."""
+    return MISSING if value is None else TableCell(show(value), value=value)
+
+
+def measured_cell(value: float | None, interval: Interval | None = None, note: str = "") -> TableCell:
+    """A value with three decimals and its interval; a dash if it is not known."""
+    return MISSING if value is None else TableCell(number(value), note, value, interval)
 
 
 def interval_text(interval: Interval | None, form: str = ".3f") -> str:

@@ -15,7 +15,7 @@ from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.evidence import one_answer
-from twicetold_lab.runs.folder import RunFolder
+from twicetold_lab.runs.folder import OF_ENSEMBLES, RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
 from twicetold_lab.runs.summary import may_be_contaminated
 from twicetold_lab.scoring.cross_domain import MOST_SHARED
@@ -34,8 +34,6 @@ SEEDS = 3
 AIM = "link_precision_at_"
 AS_PUBLISHED = ("published", "by analogy")
 """Begin what a run says of settings that nobody chose on its validation."""
-OF_ENSEMBLES = "weights by stacking"
-"""Begins what an ensemble says of them (conf/ensemble.yaml)."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -22,7 +21,6 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.ranking import RocCurve
 from twicetold.evaluation.stored import record
 from twicetold.trained.folder_files import read_recipe, require_model_files
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
@@ -32,6 +30,11 @@ from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
 from twicetold_lab.runs.summary import POINTS, UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
+
+CLEAN, LISTED, NOT_KNOWN = "no", "listed", "not known"
+"""Exposure of a model to a dataset: nothing was pretrained, the sources that are known have it, nobody knows."""
+OF_ENSEMBLES = "weights by stacking"
+"""Begins what an ensemble says of its settings (conf/ensemble.yaml)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -221,19 +224,6 @@ class RunFolder:
             results[data] = CrossDomain(each["metrics"], intervals_of(each), each.get("shared_texts", 0))
         return results
 
-    @cached_property
-    def curves(self) -> Mapping[str, RocCurve]:
-        """ROC curves by label (`category`, `story`)."""
-        file = self.path / layout.ROC
-        if not file.exists() or not (table := pa_csv.read_csv(file)).num_rows:
-            return {}
-        names = ("false_positive_rate", "true_positive_rate")
-        labels = pc.unique(table["label"]).to_pylist()
-        parts = {str(label): table.filter(pc.equal(table["label"], label)) for label in labels}
-        return {
-            label: RocCurve(*(rows[name].cast("float64").to_numpy() for name in names)) for label, rows in parts.items()
-        }
-
     @property
     def parameters(self) -> int:
         """Number of trained or pretrained parameters."""
@@ -272,19 +262,22 @@ class RunFolder:
         sources = self.summary.get("seen", self.recipe.get("seen"))
         return tuple(map(str, sources)) if isinstance(sources, list) else None
 
-    @property
-    def is_clean(self) -> bool:
-        """True if its weights, as far as is known, had never met texts of its dataset before it was trained."""
-        return self.is_clean_of(self.cell.data)
-
     def is_clean_of(self, data: str) -> bool:
         """True if its weights, as far as is known, had never met texts of a dataset before it was trained."""
         return not self.pretrained_on or not may_be_contaminated(self.seen, data)
 
     @property
-    def is_baseline(self) -> bool:
-        """True if no parameter was trained: the lexical baselines."""
-        return self.parameters == 0
+    def exposure(self) -> str:
+        """Say whether the texts of its dataset were pretrained on: `CLEAN`, `LISTED` or `NOT_KNOWN`."""
+        if self.pretrained_on is not None and not self.pretrained_on:
+            return CLEAN
+        listed = self.seen is not None and not self.is_clean_of(self.cell.data)
+        return LISTED if listed else NOT_KNOWN
+
+    @property
+    def is_untrained(self) -> bool:
+        """True if nothing of it learnt from labels: it counts words or letters, or is as it was pretrained."""
+        return not self.epochs and not str(self.tuned_how).startswith(OF_ENSEMBLES)
 
     @cached_property
     def seeds(self) -> int:

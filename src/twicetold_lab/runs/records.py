@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,6 @@ from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 
 CARDS = Path("data/cards")  # of datasets
-
-
-@dataclass(frozen=True)
-class Peer:
-    """Another library's dedupe of the test texts of one dataset."""
-
-    data: str
-    name: str
-    version: str
-    settings: str
-    metrics: Mapping[str, float]
-    """Names as in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its
-    own links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
-    intervals: Mapping[str, tuple[float, float]]
-    """Metric -> ends of its 95 % interval."""
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -45,47 +29,20 @@ class Provenance:
     """Empty for generated corpora."""
 
 
-def read_peers(runs: Path) -> dict[str, list[Peer]]:
-    """Peers by dataset, in the order of their file; empty where there is no file.
+def read_peers(runs: Path) -> dict[str, dict[str, list[float]]]:
+    """B-cubed of other libraries' groups: dataset -> library -> a value for each of its settings.
 
     Raises:
         ValueError: if the file holds something else.
     """
-    path = runs / layout.PEERS
-    if not path.exists():
-        return {}
-    found: dict[str, list[Peer]] = {}
+    path, peers = runs / layout.PEERS, dict[str, dict[str, list[float]]]()
     try:
-        for record in json.loads(path.read_text(encoding="utf-8")):
-            peer = _peer(**record)
-            found.setdefault(peer.data, []).append(peer)
-    except (AttributeError, TypeError, ValueError) as error:
-        names = ", ".join(each.name for each in fields(Peer))
-        raise ValueError(f"expected a list of objects with {names} in {path}: {error}. Write it again") from error
-    return found
-
-
-def _peer(
-    *,
-    data: str,
-    name: str,
-    version: str,
-    settings: str | Mapping[str, Any],
-    metrics: Mapping[str, float | None],
-    intervals: Mapping[str, tuple[float, float]] | None = None,
-    seconds: float | None = None,
-) -> Peer:
-    if isinstance(settings, Mapping):
-        settings = ", ".join(f"{key} {value}" for key, value in settings.items())
-    return Peer(
-        data=str(data),
-        name=str(name),
-        version=str(version),
-        settings=str(settings),
-        metrics={metric: _number(metric, value) for metric, value in metrics.items()},
-        intervals={metric: (float(low), float(high)) for metric, (low, high) in (intervals or {}).items()},
-        seconds=None if seconds is None else float(seconds),
-    )
+        for each in json.loads(path.read_text(encoding="utf-8")) if path.exists() else ():
+            if (value := _number("b3", each["metrics"].get("b3"))) == value:
+                peers.setdefault(each["data"], {}).setdefault(each["name"], []).append(value)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"expected a list of objects with data, name and metrics in {path}: {error!r}") from error
+    return peers
 
 
 def read_provenance(data: str, *, processed: Path, raw: Path) -> Provenance:

@@ -29,18 +29,18 @@ class Project:
     def folders(self) -> dict[str, Path]:
         return {name: self.root / name for name in ("runs", "processed", "raw")}
 
-    def markdown(self, cells: Sequence[Cell], **further: Any) -> str:
-        """The tables of RESULTS.md."""
+    def markdown(self, cells: Sequence[Cell], **further: Any) -> dict[str, str]:
+        """The tables of RESULTS.md under an empty name, and the page of each dataset."""
         folders = self.folders
         runs, cards = folders.pop("runs"), self.root / "cards"
         reporting.write_cards({cell.data for cell in cells}, cards=cards, **folders)
         commands = {cell: f"train {cell.name}" for cell in cells}
         return reporting.markdown(Grid(cells, commands, **further), runs=runs, cards=cards)
 
-    def page(self, cells: Sequence[Cell], **further: Any) -> str:
-        """The page of the report, and files beside it in `reports`."""
+    def pages(self, cells: Sequence[Cell], **further: Any) -> dict[str, str]:
+        """The pages of the report by name without suffix, and files beside them in `reports`."""
         reporting.build(Grid(cells, **further), **self.folders, target=self.root / "reports")
-        return (self.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+        return {file.stem: file.read_text(encoding="utf-8") for file in (self.root / "reports").glob("*.html")}
 
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
@@ -111,12 +111,6 @@ def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def write_roc(folder: Path, *labels: str) -> None:
-    rows = ["label,false_positive_rate,true_positive_rate"]
-    rows += [f"{label},{x},{x**0.5}" for label in labels for x in (0.0, 0.25, 0.5, 1.0)]
-    (folder / layout.ROC).write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
 def write_scores(folder: Path, *, separation: float, labels_from: int = 0) -> None:
     label = np.random.default_rng(labels_from).integers(0, 2, PAIRS)
     score = 0.5 + separation * (label - 0.5) + np.random.default_rng(len(folder.name)).normal(0, 0.3, PAIRS)
@@ -149,26 +143,24 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
         val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
         seconds = 12.5 if parameters else 0.5
         folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters, seconds=seconds)
-        write_roc(folder, "duplicate")
         write_scores(folder, separation=quality - 0.3)
     for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
         cells.append(Cell("news", model, 0))
         metrics = {"auroc_category": quality, "auroc_story": 0.9, "precision_at_10_story": 0.6}
         found = dedupe_metrics(1.4 - quality)  # the better by category, the worse by story
         of_val, of_test = metrics | found["val"], metrics | found["test"]
-        folder = project.add_run(cells[-1], of_test, val=of_val, intervals=found["intervals"], primary="auroc_category")
-        write_roc(folder, "category", "story")
+        project.add_run(cells[-1], of_test, val=of_val, intervals=found["intervals"], primary="auroc_category")
         cells.append(Cell("graded", model, 0))
         project.add_run(cells[-1], {"pearson": quality, "spearman": quality - 0.01}, primary="spearman")
     return project, cells
 
 
 @pytest.fixture
-def make_page(finished: tuple[Project, list[Cell]]) -> Callable[[], str]:
-    """Build the report of the finished project and read its page."""
+def make_pages(finished: tuple[Project, list[Cell]]) -> Callable[[], dict[str, str]]:
+    """Build the report of the finished project and read its pages."""
 
-    def make() -> str:
+    def make() -> dict[str, str]:
         project, cells = finished
-        return project.page(cells)
+        return project.pages(cells)
 
     return make

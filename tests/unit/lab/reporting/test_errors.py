@@ -73,11 +73,9 @@ def test_a_mistake_is_a_verdict_at_the_model_s_own_threshold_against_the_label(p
         np.testing.assert_array_equal(wrong, (score >= threshold) != (corpus.pairs["test"].label > 0.5))
 
 
-def test_the_page_shows_the_surest_mistake_of_each_model_first_and_names_wrong_models_alone(found):
+def test_the_page_shows_the_surest_mistakes_and_names_wrong_models_alone(found):
     assert len(found.surest) == errors.LISTED
-    for wrong, sure in zip(found.wrong, found.confidence, strict=True):
-        most = max(np.flatnonzero(wrong), key=lambda pair: sure[pair])
-        assert most in found.surest[: len(MODELS)]
+    assert found.surest[0] == np.unravel_index(np.argmax(found.confidence), found.confidence.shape)[1]
     for pair, (name, (_, label, named)) in zip(found.surest, found.table(found.surest).rows, strict=True):
         assert name.text == found.left[pair]
         shown = [each.split() for each in named.text.split(", ")]
@@ -111,22 +109,11 @@ def test_the_exported_labels_are_a_review_that_label_asks_about(pairs, found, tm
     assert Review.read(file).answers == ["1"] * len(review.pairs)
 
 
-def test_all_mistakes_are_in_the_file_beside_the_page_also_those_that_are_not_shown(pairs, found, tmp_path):
-    project, cells, _ = pairs
-    reporting.build(Grid(cells), **project.folders, target=tmp_path)
-    rows = pq.read_table(tmp_path / errors.FILE).to_pylist()
-    assert sum(row["wrong"] for row in rows) == found.wrong.sum()
-    probability = {(row["left"], row["model"]): row["probability"] for row in rows}
-    for pair in found.surest:
-        of_models = [probability[found.left[pair], model] for model in MODELS]
-        assert of_models == pytest.approx(found.probability[:, pair].tolist(), abs=1e-6)
-
-
 def test_texts_are_escaped_on_the_page(pairs):
     project, cells, _ = pairs
-    html = project.page(cells)
-    assert "Labels in doubt" in html
-    assert EVIL not in html
+    pages = project.pages(cells)
+    assert "Labels in doubt" in pages["questions"]
+    assert EVIL not in "".join(pages.values())
 
 
 def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
@@ -137,22 +124,17 @@ def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
     assert "the texts are not there. dvc repro prepare@questions brings them" in found_in(project, cells)
     for cell in cells:
         (project.run(cell) / layout.SCORES).unlink()
-    said = found_in(project, cells)
-    assert "prepare@questions" in said
-    assert "evaluate@questions" in said, "texts alone are not enough"
     texts.write_bytes(content)
-    assert "no model has scores" in found_in(project, cells)
+    assert "no model has scores of these pairs. dvc repro evaluate@questions" in found_in(project, cells)
     texts.unlink()
-    assert "no texts and no scores are there" in project.page(cells)
-    assert not (project.root / "reports" / errors.FILE).exists()
+    assert "the texts are not there" in project.pages(cells)["questions"]
+    assert not (project.root / "reports/questions-doubtful.csv").exists()
 
 
 def test_documents_have_no_pairs_whose_mistakes_could_be_missed(finished):
     project, cells = finished
-    html = project.page(cells)
-    of_documents = html.split('<section id="data-news"')[1].split('<section id="')[0]
-    assert errors.TITLE not in of_documents
-    assert errors.TITLE in html
+    pages = project.pages(cells)
+    assert [errors.TITLE in pages[name] for name in ("news", "questions")] == [False, True]
 
 
 def test_scores_of_other_pairs_are_left_out(pairs):

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered, probability, size
+from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered, size
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,6 @@ def test_metrics_of_groups_name_their_sources_and_what_they_are_over():
     assert "labelled duplicates" in describe("average_precision_cluster").meaning
 
 
-def test_of_the_rules_of_grouping_the_leaderboard_shows_the_best_alone():
-    assert describe("ari").leads
-    assert not any(describe(name).leads for name in ("ari_average", "b3_average", "link_precision_at_90"))
-
-
 @pytest.mark.parametrize("name", ["threshold", "published_threshold", "brier", "log_loss"])
 def test_a_metric_of_which_less_is_better_is_no_quality(name):
     assert not describe(name).is_quality
@@ -76,7 +71,6 @@ def test_numbers_are_as_precise_as_they_mean_something():
     assert (count(1234567), count(0.4)) == ("1,234,567", "0")
     assert [magnitude(v) for v in (0, 0.0312345, 4.567, 123.4, 45678)] == ["0", "0.0312", "4.57", "123", "45,678"]
     assert [size(v) for v in (999, 58_176, 58_176_133)] == ["999 B", "58 kB", "58.2 MB"]
-    assert [probability(v) for v in (0.0, 0.0009, 0.0312)] == ["< 0.001", "< 0.001", "0.031"]
 
 
 def test_a_threshold_is_shown_on_whatever_scale_a_model_scores():

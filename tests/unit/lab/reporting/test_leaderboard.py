@@ -2,9 +2,12 @@ import csv
 import io
 import math
 
+import numpy as np
 import pytest
 
-from twicetold_lab.reporting.leaderboard import leaderboard_csv, rank
+from twicetold_lab.evaluation.comparisons import MARGIN
+from twicetold_lab.evaluation.units import Units
+from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, SEARCH, cheapest, leaderboard_csv, rank
 from twicetold_lab.runs.folder import Cell
 
 from .conftest import made_run
@@ -20,7 +23,7 @@ def test_the_order_comes_from_validation_even_where_test_disagrees():
     board = rank("d", [run("a", val=0.6, test=0.9), run("b", val=0.7, test=0.8)])
 
     assert [row.model for row in board.rows] == ["b", "a"]
-    assert board.best.model == "b"
+    assert board.rows[0].model == "b"
     assert board.top("auroc") == 0.9
 
 
@@ -33,13 +36,13 @@ def test_a_model_whose_validation_is_undefined_comes_last():
 def test_seeds_are_averaged_with_their_standard_deviation():
     board = rank("d", [run("a", seed, test=value) for seed, value in enumerate((0.1, 0.2, 0.3))])
 
-    estimate = board.best.metrics["test"]["auroc"]
+    estimate = board.rows[0].metrics["test"]["auroc"]
     assert estimate.mean == pytest.approx(0.2)
     assert estimate.deviation == pytest.approx(0.1)
 
 
 def test_a_single_seed_has_no_deviation_and_keeps_its_value_exactly():
-    estimate = rank("d", [run("a", test=0.1 + 0.2)]).best.metrics["test"]["auroc"]
+    estimate = rank("d", [run("a", test=0.1 + 0.2)]).rows[0].metrics["test"]["auroc"]
 
     assert (estimate.mean, estimate.deviation) == (0.1 + 0.2, None)
 
@@ -48,8 +51,8 @@ def test_intervals_are_averaged_only_when_every_seed_has_one():
     both = rank("d", [run("a", 0, interval=(0.1, 0.3)), run("a", 1, interval=(0.2, 0.6))])
     one = rank("d", [run("a", 0, interval=(0.1, 0.3)), run("a", 1)])
 
-    assert both.best.metrics["test"]["auroc"].interval == pytest.approx((0.15, 0.45))
-    assert one.best.metrics["test"]["auroc"].interval is None
+    assert both.rows[0].metrics["test"]["auroc"].interval == pytest.approx((0.15, 0.45))
+    assert one.rows[0].metrics["test"]["auroc"].interval is None
 
 
 def test_the_primary_metric_is_the_one_that_training_watched():
@@ -58,14 +61,6 @@ def test_the_primary_metric_is_the_one_that_training_watched():
 
     assert watched.metrics[:2] == ("f1", "auroc")
     assert unknown.primary == "auroc"
-
-
-def test_the_baseline_is_the_best_model_without_parameters():
-    board = rank("d", [run("a", val=0.9), run("b", val=0.4, parameters=0), run("c", val=0.5, parameters=0)])
-
-    assert board.baseline is not None
-    assert board.baseline.model == "c"
-    assert rank("d", [run("a")]).baseline is None
 
 
 def test_a_threshold_has_no_top_value():
@@ -88,3 +83,62 @@ def test_the_csv_is_long_form_sorted_and_exact_to_the_last_bit():
         ("b", "0", "val"),
     ]
     assert [float(r["value"]) for r in rows if r["split"] == "test"] == [0.5, 0.1 + 0.2, 1 / 3]
+
+
+STORY = {"average_precision_story": 0.5, "retrieval_ndcg_at_10": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("further", "measure"),
+    [
+        ({}, "average_precision_story"),
+        ({"b3_average": 0.7}, "b3_average"),
+        ({"b3_average": 0.7, "text_average_precision_story": 0.4}, "text_average_precision_story"),
+    ],
+)
+def test_a_dedupe_rests_on_the_measure_that_counts_each_text_once(further, measure):
+    board = rank("d", [run("a", **STORY, **further)])
+    assert board.uses == {DEDUPE: measure, DECIDE: "auroc", SEARCH: "retrieval_ndcg_at_10"}
+    assert rank("quora_wang", [run("a", **STORY)]).measure_of(DEDUPE) is None
+
+
+def test_rows_are_ranked_by_validation_as_near_to_the_measure_as_validation_has():
+    def of_groups(model, val, test):
+        made = run(model, average_precision_story=val)
+        return made_run(
+            made.cell, {**made.metrics, "test": {"b3_average": test, "average_precision_story": test}}, made.summary
+        )
+
+    board = rank("d", [of_groups("a", 0.4, 0.9), of_groups("b", 0.6, 0.8), run("c")])
+    assert [row.model for row in board.ranked("b3_average")] == ["b", "a"]
+
+
+def unit_run(model, right, seed=0):
+    units = Units.of_mean(right.astype(float), np.arange(len(right)))
+    value = {"auroc": float(right.mean())}
+    return made_run(Cell("d", model, seed), {"val": value, "test": value}, {"parameters": 1}, units={"auroc": units})
+
+
+def test_a_difference_has_an_interval_where_units_were_kept_and_none_otherwise():
+    right = np.random.default_rng(0).random(2_000) < 0.8
+    near, far = right.copy(), right.copy()
+    near[:4], far[:400] = False, False
+    runs = [unit_run("best", right), unit_run("near", near), unit_run("far", far), run("alone", val=0.1)]
+    best, close, behind, alone = rank("d", runs).rows
+    cell = close.difference(best, "auroc")
+    assert cell.interval[0] < cell.value < 0 < cell.interval[1]
+    assert alone.difference(best, "auroc").interval is None
+    assert best.difference(best, "auroc").text == "–"
+    assert [row.is_not_worse(best, "auroc") for row in (best, close, behind, alone)] == [True, True, False, False]
+    assert close.compared(best, "auroc").low >= -MARGIN
+
+
+def test_models_of_other_units_are_refused_by_name():
+    rows = rank("d", [unit_run("a", np.ones(9)), unit_run("b", np.ones(8))]).rows
+    with pytest.raises(ValueError, match="d-b-0 and d-a-0, auroc: the models were evaluated on different units"):
+        rows[1].compared(rows[0], "auroc")
+
+
+def test_the_cheapest_is_the_fastest_and_where_no_speed_is_known_the_smallest():
+    rows = rank("d", [run("a", parameters=9), run("b", parameters=3)]).rows
+    assert cheapest(rows).model == "b"

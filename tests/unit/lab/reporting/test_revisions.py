@@ -5,20 +5,16 @@ import subprocess
 import pytest
 
 from twicetold_lab.reporting.markdown import rendered
-from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
-from twicetold_lab.reporting.terminal import section_text
+from twicetold_lab.reporting.plain import section_text
+from twicetold_lab.reporting.revisions import compare_revisions
 from twicetold_lab.tracking import repository
 
 AUROC = {"auroc": 0.80, "f1": 0.70, "threshold": 0.5}
 INTERVALS = {"auroc": [0.78, 0.82], "f1": [0.66, 0.74]}
 
 
-def as_markdown(found):
-    return rendered([revisions_section(found)])
-
-
-def as_text(found):
-    return section_text(revisions_section(found))
+def as_markdown(section):
+    return rendered([section])
 
 
 def git(folder, *arguments):
@@ -56,13 +52,11 @@ def two(project):
 
 
 def test_what_is_not_within_the_stored_interval_has_moved_outside_and_the_rest_is_counted(two):
-    found = compare_revisions(*two)
-    (outside,) = found.outside
-    assert (outside.cell, outside.metric, outside.base, outside.head) == ("quora-dae-0", "auroc", 0.80, 0.83)
-    assert outside.share == pytest.approx(1.5)
-    assert [(cell, count, most.metric) for cell, count, most in found.within] == [("quora-dae-0", 1, "f1")]
-    assert (found.same, found.new, found.gone) == (("quora-dae-0", "quora-film-0"), ("quora-new-0",), ("quora-old-0",))
-    assert (found.measured, found.without_interval) == (4, 2)  # the threshold and validation have no interval
+    _, counts = compare_revisions(*two).sentences
+    assert counts == (
+        "2 cells in both, 1 new, 1 gone. Of 4 metrics of test with an interval, 2 changed; so did 2 further values "
+        "without one."  # the threshold and validation have no interval
+    )
 
 
 def test_markdown_has_the_counts_first_and_what_stayed_within_its_interval_folded(two):
@@ -76,26 +70,24 @@ def test_markdown_has_the_counts_first_and_what_stayed_within_its_interval_folde
 
 
 def test_the_terminal_shows_the_same_cells(two):
-    text = as_text(compare_revisions(*two))
+    text = section_text(compare_revisions(*two))
     assert re.search(r"quora-dae-0 +auroc +0.800 +0.780 to 0.820 +0.830 +\+0.0300", text)
     assert "1 cell new\n\n  quora-new-0\n\n1 cell gone\n\n  quora-old-0\n" in text
 
 
 def test_the_same_revision_twice_has_nothing_to_say(two):
-    found = compare_revisions(two[1], two[1])
-    assert not found.moved
-    assert "No metric moved outside its interval." in as_markdown(found)
+    assert "No metric moved outside its interval." in as_markdown(compare_revisions(two[1], two[1]))
 
 
 def test_files_of_the_working_tree_are_not_read(project, two):
     (project / "runs" / "quora-film-0" / "metrics.json").write_text("not committed")
-    assert compare_revisions(*two).measured == 4
+    assert "Of 4 metrics" in as_markdown(compare_revisions(*two))
 
 
 def test_a_value_that_became_undefined_has_moved_outside(project):
     base = publish(project, {"a-b-0": (AUROC, INTERVALS)})
     head = publish(project, {"a-b-0": ({**AUROC, "f1": float("nan")}, INTERVALS)})
-    assert [one.metric for one in compare_revisions(base, head).outside] == ["f1"]
+    assert "| a-b-0 | f1 |" in as_markdown(compare_revisions(base, head))
 
 
 def test_values_that_the_head_has_no_more_are_counted(project):
@@ -103,9 +95,9 @@ def test_values_that_the_head_has_no_more_are_counted(project):
     head = publish(project, {"a-b-0": ({"auroc": 0.80, "mcc": 0.5}, INTERVALS)})
     said = "Of the cells in both, the head lacks 2 values of the base."
     found = compare_revisions(base, head)
-    assert said in as_text(found)
+    assert said in section_text(found)
     assert said in as_markdown(found)
-    assert "the head lacks" not in as_text(compare_revisions(head, head))
+    assert "the head lacks" not in section_text(compare_revisions(head, head))
 
 
 @pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD:runs"])

@@ -1,0 +1,190 @@
+"""Answers of the first page: for a kind of texts, what a person has, and a speed, at most six models.
+
+A person has nothing, some answers to questions about their file, or labels. Rows are those that can be had with that:
+the dedupe without a model first, then the best on validation, the cheapest that is not worse than it, and those that
+follow on validation.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from twicetold_lab.evaluation.comparisons import MARGIN, TEXT_RANKING
+from twicetold_lab.reporting.glossary import number
+from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
+from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell
+from twicetold_lab.reporting.uses import comparison
+from twicetold_lab.runs.folder import Cell
+
+GROUPS = "b3_average"
+MOST = 6
+"""Rows of an answer."""
+NOTHING, ANSWERS, LABELS = "nothing", "answers", "labels"
+HAVE = {NOTHING: "no labels", ANSWERS: "twenty answers", LABELS: "ten thousand labels"}
+EARNED = {"after_20": (ANSWERS, LABELS), "after_50": (ANSWERS, LABELS), "calibrated": (LABELS,)}
+"""Row of the default after so much (of `AFTER`) -> what a person must have for it."""
+ANY = "any"
+SPEEDS = {ANY: ("any", 0), "thousand": ("1,000 texts a second", 1_000), "many": ("20,000 texts a second", 20_000)}
+"""Fewest texts a second, on one core."""
+COMMAND = "twicetold dedupe FILE"
+COMMANDS = {
+    "": COMMAND,
+    "after_20": f"{COMMAND} --ask 20",
+    "after_50": f"{COMMAND} --ask 50",
+    "calibrated": "twicetold label FILE; twicetold calibrate; twicetold dedupe",
+}
+"""Of the default, by what is known."""
+HOW_TO_READ = (
+    "Validation chose the models and their order; the figures are of test, and chose nothing. In brackets are 95 % "
+    "intervals; that of a difference is of the paired test on the same texts. The cheapest is the fastest model whose "
+    f"whole interval is above −{MARGIN:g} beside the best on validation; without an interval none is named. "
+    '"Pretrained on these data" is "no" where nothing was pretrained, "listed" where the sources that are known have '
+    'these data, and otherwise "not known".'
+)
+NOT_RUN = "No row of this kind has run yet: make results measures them."
+THRESHOLD = "Thresholds of groups were chosen with labels of validation; the default needs none."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of texts with its dataset."""
+
+    key: str
+    title: str
+    board: Leaderboard | None
+    """None if no row has run."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A table with what it answers.
+
+    Args:
+        kind: of texts.
+        cases: what a person has (of `HAVE`) and how fast it must be (of `SPEEDS`); several where the rows are the same.
+        section: with a table of at most `MOST` rows.
+        first: the model to begin with, in short: the best on validation, or the default with answers.
+    """
+
+    kind: Kind
+    cases: tuple[tuple[str, str], ...]
+    section: Section
+    first: str = ""
+
+
+def kinds_of(datasets: Sequence[str], boards: Mapping[str, Leaderboard]) -> list[Kind]:
+    """The kinds of texts of some datasets; if none has one of the first page, each dataset is a kind.
+
+    Args:
+        datasets: of the grid, whether or not they have run.
+        boards: dataset -> leaderboard, of those that have.
+    """
+    tables = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+    asked = {key: about for key, about in tables.items() if set(about["data"]) & set(datasets)}
+    if not asked:
+        asked = {f"data-{place}": {"title": name, "data": [name]} for place, name in enumerate(datasets)}
+    return [
+        Kind(key, about["title"], next((boards[name] for name in about["data"] if name in boards), None))
+        for key, about in asked.items()
+    ]
+
+
+def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
+    """The answers for a kind, each once for all cases that it is for.
+
+    Args:
+        kind: of texts.
+        commands: that train cells.
+    """
+    cases: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    rows = {}
+    for have in HAVE:
+        for speed, (_, fewest) in SPEEDS.items():
+            fast = _rows_for(kind, have, fewest)
+            models = tuple(row.name.text for row in fast)
+            cases.setdefault(models, []).append((have, speed))
+            rows[models] = fast
+    return [_answer(kind, tuple(asked), rows[models], commands) for models, asked in cases.items()]
+
+
+def _rows_for(kind: Kind, have: str, fewest: int) -> list[Row]:
+    """The rows that can be had with so much, and are so fast, by validation."""
+    if kind.board is None:
+        return []
+    rows = [row for row in kind.board.ranked(measure_of(kind.board)) if have == LABELS or row.first.is_untrained]
+    earned = [one for row in rows for one in row.with_answers if have in EARNED[one.after]]
+    rows = [*rows, *earned]
+    return [row for row in rows if not fewest or (row.texts_per_second or 0) >= fewest]
+
+
+def _answer(kind: Kind, cases: tuple[tuple[str, str], ...], rows: list[Row], commands: Mapping[Cell, str]) -> Answer:
+    title = f"{kind.title}: {' or '.join(dict.fromkeys(HAVE[have] for have, _ in cases))}"
+    board = kind.board
+    if board is None or not rows:
+        why = [NOT_RUN, f"Without a model: {COMMAND}"] if board is None else ["No row is that fast."]
+        return Answer(kind, cases, Section(title, why, data=board.data if board else ""))
+    measure = measure_of(board)
+    by_text = f"{TEXT_RANKING}{board.duplicates}"
+    shown, notes = _shown(rows, measure)
+    others = [by_text] if by_text in board.metrics and by_text != measure else []
+    table = comparison(shown, measure, board, commands=commands, others=others)
+    table = replace(table, rows=tuple(_finished(row, line, notes) for row, line in zip(shown, table.rows, strict=True)))
+    asked = {have for have, _ in cases} == {ANSWERS}
+    named = next(row for row in shown if row.name.text in notes or (asked and row.after))
+    value = named.value(measure)
+    first = f"{named.name.text} {number(value.mean, 2)}" if value else ""
+    sentences = [THRESHOLD] if measure.startswith("b3") else []
+    return Answer(kind, cases, Section(title, sentences, [table], data=board.data), first)
+
+
+def measure_of(board: Leaderboard) -> str:
+    """B-cubed of the groups of a dedupe, which answers and labels change; without it, the measure of the first use."""
+    use, measure = next(iter(board.uses.items()))
+    return GROUPS if use == DEDUPE and GROUPS in board.metrics else measure
+
+
+def _shown(rows: Sequence[Row], measure: str) -> tuple[list[Row], dict[str, str]]:
+    """At most `MOST` rows, those of the default first, and remarks by name."""
+    best = next(row for row in rows if not row.after)
+    cheap = cheapest([row for row in rows if not row.after and row.is_not_worse(best, measure)])
+    ordered = [*(row for row in rows if row.model == DEFAULT), best, cheap, *rows]
+    named = {row.name.text: row for row in ordered}
+    notes = {best.name.text: "best on validation"}
+    if cheap is not best:
+        notes[cheap.name.text] = f"cheapest not worse by {MARGIN:g}"
+    return [*named.values()][:MOST], notes
+
+
+def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
+    """A row with its remark and, of the default, its command."""
+    name, cells = line
+    name = replace(name, note=", ".join(filter(None, (name.note, notes.get(name.text, "")))))
+    return (name, (*cells[:-1], command_cell(COMMANDS[row.after]))) if row.model == DEFAULT else (name, cells)
+
+
+def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:
+    """The data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
+    rows: dict[str, dict[str, str]] = {}
+    sources: dict[str, str] = {}
+    for board in boards:
+        for row in board.rows:
+            if row.first.pretrained_on:
+                rows.setdefault(row.model, {})[board.data] = row.first.exposure
+                sources[row.model] = " and ".join(row.first.pretrained_on)
+    if not rows:
+        return None
+    alike: dict[str, list[str]] = {}
+    for model, source in sources.items():
+        alike.setdefault(source, []).append(model)
+    heads = tuple(TableCell(board.data, value=None) for board in boards)
+    lines = []
+    for models in alike.values():
+        known = {data: exposure for model in models for data, exposure in rows[model].items()}
+        cells = tuple(TableCell(known.get(board.data, "–"), value=None) for board in boards)
+        lines.append((TableCell(", ".join(models)), cells))
+    facts = [(", ".join(models), f"was pretrained on {source}.") for source, models in alike.items()]
+    how = (
+        "Listed: the sources that are known have the data. Not known is not clean: nobody has published what they are."
+    )
+    return Section("Known to have seen the data", [how], [Table(heads, tuple(lines))], facts=facts, is_folded=True)

@@ -1,0 +1,212 @@
+"""The report as data: the first page, with an answer for each case, and a page of sections for each dataset."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from twicetold_lab.reporting import provenance, sections, uses
+from twicetold_lab.reporting.answers import HOW_TO_READ, Answer, answers_of, kinds_of, measure_of, pretraining_section
+from twicetold_lab.reporting.cost_figure import cost_against_quality
+from twicetold_lab.reporting.errors import Judged, error_sections, judged
+from twicetold_lab.reporting.glossary import describe, many
+from twicetold_lab.reporting.leaderboard import Leaderboard, rank
+from twicetold_lab.reporting.tables import Figure, Section, Table, TableCell, amount, estimate_cell, words
+from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
+from twicetold_lab.runs.records import Provenance, read_peers
+
+SHARE = "share_of_duplicates"
+"""On the card of labelled pairs."""
+READING = (
+    (
+        "Validation chooses, test reports.",
+        "Rows are ordered by validation. Thresholds are chosen there and applied unchanged to test.",
+    ),
+    (
+        "Intervals",
+        "are 95 % confidence intervals for the choice of test data. Overlapping intervals do not mean that two models "
+        "are equal: read the paired difference, which compares them on the same texts.",
+    ),
+    (
+        "Several seeds:",
+        "values are means over seeds with the standard deviation behind ±, intervals are those of one run, averaged, "
+        "and paired tests compare the mean; mistakes and operating points are of the smallest seed.",
+    ),
+    ("Compare within one dataset.", "Class balance, difficulty and size differ between datasets."),
+)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells to report.
+
+    Args:
+        cells: rows that have run; datasets are shown in order of first appearance.
+        commands: that train cells; where there is none, no command is shown.
+        terms: cells whose objective, examples and epochs other families share -> name of the experiment.
+        cross_domain: cells that were evaluated on other data as well.
+        seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
+        not_run: names of cells that have not run.
+    """
+
+    cells: Sequence[Cell] = ()
+    commands: Mapping[Cell, str] = field(default_factory=dict)
+    terms: Mapping[Cell, str] = field(default_factory=dict)
+    cross_domain: Sequence[Cell] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    not_run: Collection[str] = ()
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets of all cells, those that have not run last."""
+        return list(
+            dict.fromkeys([*(cell.data for cell in self.cells), *(Cell.of(name).data for name in self.not_run)])
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as data.
+
+    Args:
+        lead: a sentence on all of it.
+        answers: of the first page, in the order of kinds.
+        figures: kind of texts -> its figure.
+        below: sections below the answers.
+        pages: dataset -> its page.
+        mistakes: dataset -> verdicts of models about its test pairs.
+        runs: that the numbers are of.
+    """
+
+    lead: str
+    answers: Sequence[Answer]
+    figures: Mapping[str, Figure | None]
+    below: Sequence[Section]
+    pages: Mapping[str, Section]
+    mistakes: Mapping[str, Judged]
+    runs: Sequence[RunFolder]
+
+    @property
+    def sections(self) -> list[Section]:
+        """All sections, each once: answers, what is below them, pages."""
+        return [*(answer.section for answer in self.answers), *self.below, *self.pages.values()]
+
+
+def read_report(
+    grid: Grid,
+    *,
+    runs: Path,
+    abouts: Mapping[str, Provenance],
+    processed: Path | None = None,
+    resplit: Collection[str] = (),
+    observed: bool = True,
+) -> Report:
+    """Read run folders and make a report of them.
+
+    Args:
+        grid: what to report.
+        runs: the folder of run folders.
+        abouts: descriptions of the datasets.
+        processed: the folder of corpora; None: no texts are read, and there is no glossary.
+        resplit: datasets that are split otherwise since their runs were made; their pages say so.
+        observed: whether seconds that a training observed count where the grid has none.
+
+    Raises:
+        FileNotFoundError: if a file is missing; says which stage writes it.
+        ValueError: if there are no cells, or models of one dataset were evaluated on different units.
+    """
+    by_data = read_runs(grid.cells, runs)
+    everything = [run for each in by_data.values() for run in each]
+    took = {run.cell.name: run.train_seconds for run in everything if observed and run.train_seconds is not None}
+    shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
+    boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
+    all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
+    kinds = kinds_of(grid.datasets, boards)
+    abroad = read_cross_domain(grid.cross_domain, runs)
+    context = _Context(grid, runs, {**took, **grid.seconds}, abroad, read_peers(runs))
+    mistakes = {
+        data: judged(board, processed / data, kind=abouts[data].kind) if processed else None
+        for data, board in boards.items()
+    }
+    pages = {}
+    for data, board in boards.items():
+        about = abouts[data]
+        again = [provenance.RESPLIT.format(data=data)] if data in resplit else []
+        parts = [*_parts(board, all_boards[data], about, context), *error_sections(mistakes[data], data)]
+        parts += [provenance.data_section(about), *([sections.glossary_section(all_boards[data])] if processed else [])]
+        pages[data] = Section(data, [provenance.KINDS[about.kind], *again], parts=parts, data=data)
+    return Report(
+        lead=_lead(boards, everything, grid.not_run),
+        answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
+        figures={k.key: cost_against_quality(k.board, measure_of(k.board)) if k.board else None for k in kinds},
+        below=_below(boards),
+        pages=pages,
+        mistakes={data: each for data, each in mistakes.items() if isinstance(each, Judged)},
+        runs=everything,
+    )
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Inputs of the sections of all datasets."""
+
+    grid: Grid
+    runs: Path
+    seconds: Mapping[str, float]
+    cross_domain: Sequence[RunFolder]
+    peers: Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def leaderboards(grid: Grid, runs: Path) -> list[Section]:
+    """All models of each dataset by the measure of its first page.
+
+    Raises:
+        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
+    """
+    boards = [rank(data, _own(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
+    ranked = [(board, measure_of(board)) for board in boards]
+    return [
+        Section(board.data, tables=[uses.comparison(board.ranked(measure), measure, board)])
+        for board, measure in ranked
+    ]
+
+
+def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
+    """The runs of families on their own terms; all, if there are no others."""
+    return [run for run in runs if run.cell not in grid.terms] or runs
+
+
+def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
+    data, grid = board.data, context.grid
+    yield from uses.use_sections(board, about.kind, context.peers.get(data, {}))
+    made = [
+        uses.points_section(uses.named_rows(board, next(iter(board.uses.values())))),
+        sections.cross_domain_section(data, context.cross_domain),
+    ]
+    yield from uses.terms_sections(terms, grid.terms)
+    yield from (section for section in made if section)
+    yield from sections.study_sections(context.runs, data)
+    yield sections.cost_section(terms, context.seconds, grid.commands)
+    yield sections.checks_section(board, about)
+
+
+def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:
+    models = len({row.model for board in boards.values() for row in board.rows})
+    waiting = f" Not run yet: {many(len(not_run), 'row')} of the grid." if not_run else ""
+    return f"{many(models, 'model')} on {many(len(boards), 'dataset')}, {many(len(runs), 'run')}.{waiting}"
+
+
+def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
+    """All datasets with their first row, what models have seen, and how to read the numbers."""
+    lines = []
+    for data, board in boards.items():
+        measure = measure_of(board)
+        best = board.ranked(measure)[0]
+        cells = (words(describe(measure).label), estimate_cell(measure, best.value(measure), with_interval=True))
+        lines.append((TableCell(data, page=data), (words(best.model), *cells, amount(len(board.rows), str))))
+    heads = (words("First on validation"), words("Measure"), TableCell("Test"), TableCell("Models"))
+    seen = pretraining_section(list(boards.values()))
+    return [
+        Section("All datasets", tables=[Table(heads, tuple(lines), of="dataset")]),
+        *([seen] if seen else []),
+        Section("How to read this", [HOW_TO_READ], facts=READING, is_folded=True),
+    ]

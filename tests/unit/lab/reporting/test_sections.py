@@ -1,0 +1,118 @@
+"""The sections of a dataset's page, from made-up runs."""
+
+import json
+
+import pytest
+
+from twicetold import layout
+from twicetold_lab.reporting import Cell, uses
+from twicetold_lab.reporting.leaderboard import rank
+from twicetold_lab.reporting.sections import cross_domain_section, study_sections
+from twicetold_lab.reporting.uses import use_sections
+from twicetold_lab.runs.folder import read_cross_domain, read_runs
+from twicetold_lab.runs.records import read_peers
+
+from .conftest import write
+
+PEER = {"data": "news", "name": "shingles", "metrics": {"b3": 0.25}}
+
+
+def board_of(project, cells, data="news"):
+    return rank(data, read_runs([cell for cell in cells if cell.data == data], project.root / "runs")[data])
+
+
+def rows_of(table):
+    heads = [", ".join(filter(None, (head.text, head.note))) for head in table.columns]
+    return {
+        name.text: dict(zip(heads, (cell.text + (f" ({cell.remark})" if cell.remark else "") for cell in cells)))
+        for name, cells in table.rows
+    }
+
+
+def test_each_use_has_all_models_that_have_its_measure_and_the_first_one_is_open(finished):
+    project, cells = finished
+    board = board_of(project, cells)
+    dedupe, decide, links = use_sections(board, "documents", {})
+    assert [part.is_folded for part in (dedupe, decide, links)] == [False, True, True]
+    assert [name.text for name, _ in dedupe.tables[0].rows] == ["tfidf", "dae"], "by validation"
+    row = rows_of(dedupe.tables[0])["tfidf"]
+    assert (row["B-cubed, average, test"], row["Average precision story"], row["ARI"]) == (
+        "0.860",
+        "0.870",
+        "0.680",
+    )
+    assert rows_of(dedupe.tables[0])["dae"]["Difference, to tfidf"].startswith("-0.23")
+    assert [name.text for name, _ in decide.tables[0].rows] == ["dae", "tfidf"]
+
+
+def test_labelled_pairs_come_with_the_note_on_lower_bounds_and_peers_in_one_sentence(finished):
+    project, cells = finished
+    write(project.root / "runs" / layout.PEERS, [PEER, {**PEER, "metrics": {"b3": 0.5}}])
+    peers = read_peers(project.root / "runs")["news"]
+    board = board_of(project, cells)
+    (section, *_) = use_sections(board, "labelled_pairs", peers)
+    assert uses.LOWER_BOUND in section.sentences
+    assert section.notes == ["B-cubed of other libraries' groups, by their settings: shingles 0.250 to 0.500."]
+
+
+def test_a_precision_is_shown_as_promised_and_as_on_test_and_an_aim_that_was_not_reached_is_a_dash(finished):
+    project, cells = finished
+    board = board_of(project, cells)
+    links = rows_of([*use_sections(board, "documents", {})][-1].tables[0])
+    assert links["tfidf"] == {
+        "Precision, validation → test": "0.900 → 0.850 (0.800 to 0.920)",
+        "Precision by text": "0.750",
+        "Recall": "0.350",
+        "ARI, components": "0.120",
+        "Best rule, on validation": "average",
+        "ARI, best rule": "0.680 (0.480 to 0.730)",
+    }
+    assert links["dae"]["Precision, validation → test"] == "– (highest 0.550)"
+
+
+def test_a_model_of_other_data_stands_on_the_page_of_the_data_it_was_tested_on(finished):
+    project, _ = finished
+    metrics = {"average_precision_cluster": 0.5, "f1": 0.4, "same_share": 0.6}
+    content = {"questions": {"metrics": metrics, "intervals": {"f1": (0.3, 0.5)}}, "news": {"metrics": {"f1": 1.0}}}
+    write(project.run(Cell("news", "dae", 0)) / layout.ELSEWHERE, content)
+    runs = read_cross_domain([Cell("news", "dae", 0)], project.root / "runs")
+    assert cross_domain_section("news", runs) is None
+    assert rows_of(cross_domain_section("questions", runs).tables[0]) == {
+        "dae": {
+            "Learnt on": "news (threshold alone)",
+            "Average precision cluster": "0.500",
+            "F1": "0.400 (0.300 to 0.500)",
+        }
+    }
+    with pytest.raises(FileNotFoundError, match="evaluate_elsewhere@news-tfidf-0"):
+        read_cross_domain([Cell("news", "tfidf", 0)], project.root / "runs")
+
+
+def study(*rows, columns=2):
+    table = {"data": "news", "title": "Of news", "of": "pairs", "columns": [["test", "AP"], ["leak", ""]][:columns]}
+    lines = [[["in-batch", ""], [*cells]] for cells in rows]
+    return {"title": "Choosing <pairs>", "how_to_read": ["How to read it."], "tables": [{**table, "rows": lines}]}
+
+
+def test_a_study_has_its_tables_of_a_dataset_without_columns_of_equal_shares(tmp_path):
+    cell = {"value": 0.25, "deviation": 0.015}
+    shares = [{"value": 1.0, "form": "share"}, {"value": 0.99, "form": "share"}]
+    (tmp_path / "study-choosing.json").write_text(json.dumps(study((cell, shares[0]), (cell, shares[1]))))
+    (section,) = study_sections(tmp_path, "news")
+    assert section.title == "Choosing <pairs>: Of news"
+    assert rows_of(section.tables[0])["in-batch"] == {"test, AP": "0.250 (± 0.015)"}
+    assert [*study_sections(tmp_path, "elsewhere")] == []
+    (tmp_path / "study-other.json").write_text('{"title": "a", "how_to_read": [], "tables": [{}]}')
+    with pytest.raises(ValueError, match=r"study-other\.json is no study"):
+        [*study_sections(tmp_path, "news")]
+
+
+def test_families_on_the_same_terms_stand_in_a_table_of_their_own_and_not_in_the_first_one(finished):
+    project, cells = finished
+    fair = Cell("news", "dae_fair", 0)
+    metrics = json.loads((project.run(Cell("news", "dae", 0)) / layout.METRICS).read_text())
+    project.add_run(fair, metrics["test"], val=metrics["val"], primary="auroc_category")
+    page = project.markdown([*cells, fair], terms={fair: "fair_story"})["news"]
+    first, rest = page.split("<summary>On the same terms: fair_story</summary>")
+    assert "dae_fair" not in first
+    assert "| dae_fair |" in rest
