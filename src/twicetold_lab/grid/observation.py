@@ -161,6 +161,5 @@ def write_card(out: Path, *, cards: Path) -> None:
         cards: folder of the cards of datasets.
     """
     from twicetold_lab.reporting.model_card import model_card
-    from twicetold_lab.runs.folder import RunFolder
 
-    write_text(out / layout.MODEL_CARD, model_card(RunFolder.with_model(out), cards=cards, use=os.path.relpath(out)))
+    write_text(out / layout.MODEL_CARD, model_card(out, cards=cards, use=os.path.relpath(out)))
