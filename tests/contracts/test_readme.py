@@ -1,5 +1,6 @@
 """What README and pages under docs/explanation say of results stands in docs/results; README's lines run."""
 
+import csv
 import importlib.util
 import re
 import shlex
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 HEADLINES, QUESTIONS = "uci_news", "quora_disjoint"
 IN_DEDUPE = {HEADLINES: "Average precision story", QUESTIONS: "Average precision cluster"}
+EXPLANATION = ROOT / "docs/explanation"
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 TREE = next(block for _, block in BLOCKS if "conf/ " in block)
 
@@ -56,25 +58,26 @@ def test_the_tree_of_the_readme_is_true():
     assert tracked <= {name.partition("/")[0] for name in named}
 
 
-def test_what_the_readme_says_to_take_stands_in_the_results():
-    said = README.split("## What to take")[1].split("## The platform")[0]
-    boards = [deduped(data) for data in (HEADLINES, QUESTIONS)]
-    model, found = "", {}
-    for name, value in re.findall(r"`(\w+)`|(0\.\d{3})", said):
-        model = name or model
-        found.setdefault(model, []).extend([value] if value else [])
-    assert sum(map(len, found.values())) > 5
-    for model, values in found.items():
-        assert values == [board[model].partition(" ")[0] for board in boards[: len(values)]], model
+def test_figures_of_the_readme_stand_on_the_pages_of_their_measurements():
+    said = README.split("## How good it is")[1].split("## The platform")[0]
+    pages = "".join((EXPLANATION / page).read_text() for page in ("experiments.md", "experiments/default-dedupe.md"))
+    differences = re.findall(r"-?\d\.\d\d \(-?\d\.\d\d to -?\d\.\d\d\)", said)
+    assert len(differences) == 4
+    assert [each for each in [*differences, *re.findall(r"\d\.\d+", said)] if each not in pages] == []
 
 
-def test_the_readme_says_of_figures_that_are_not_clean_that_they_are_not():
-    (advice,) = re.findall(r"^- \*\*Without labels, (.*)$", README, re.MULTILINE)
-    _, rows = next(tables(page_of(QUESTIONS)))
-    listed = {name_of(row["model"]) for row in rows if row["Pretrained on these data"] == "listed"}
-    named = {*re.findall(r"`(\w+)`", advice)} & listed
-    assert named == {"wordllama", "minilm"}
-    assert "Both had seen duplicates of Quora's questions before." in advice
+def test_the_output_that_the_readme_shows_is_that_of_the_command(folder):
+    (shown,) = [block.split("\n", 1)[1] for _, block in BLOCKS if block.startswith("$ twicetold dedupe titles.csv")]
+    rows = list(csv.DictReader(shown.splitlines()))
+    with Path("titles.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["title"], *([row["title"]] for row in rows)])
+    done = CliRunner().invoke(app, ["dedupe", "titles.csv", "-o", "grouped.csv"])
+    assert done.exit_code == 0, done.output
+    written = list(csv.DictReader(Path("grouped.csv").read_text().splitlines()))
+    assert [row["group"] for row in written] == [row["group"] for row in rows]
+    assert [float(row["probability_to_representative"]) for row in written] == pytest.approx(
+        [float(row["probability_to_representative"]) for row in rows], abs=1e-4
+    )
 
 
 def test_copies_with_small_changes_are_compared_by_figures_of_the_table():
@@ -105,7 +108,6 @@ def test_the_picture_is_the_figure_of_the_report(monkeypatch):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.PICTURE.read_text() == module.picture(module.DATA)
-    assert f"(`{module.DATA}`)" in README
 
 
 def tables(text):
