@@ -21,7 +21,6 @@ def test_without_a_base_there_is_nothing_to_compare_with(monkeypatch, capsys):
 
 def test_revisions_are_compared_in_text_or_markdown(monkeypatch, capsys):
     monkeypatch.setattr(compare, "compare_revisions", lambda base, head: (base, head))
-    monkeypatch.setattr(compare, "revisions_section", lambda compared: compared)
     monkeypatch.setattr(compare, "section_text", lambda section: f"text: {section}")
     monkeypatch.setattr(compare, "rendered", lambda sections: f"markdown: {sections}")
     assert run(monkeypatch, capsys, "--base", "a") == "text: ('a', 'HEAD')"

@@ -159,7 +159,7 @@ class CorpusSearch:
     ndcg_at: Sequence[int] = (1, 3, 10)
     rank: int = 10
     max_queries: int = 2000
-    max_texts: int = 200_000
+    max_texts: int = 100_000
     index_from: int = 10_000
     seed: int = 0
 

@@ -18,7 +18,6 @@ from twicetold.trained.model_folder import LEVELS, load_model
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold.use.model import load
 from twicetold_lab.reporting.model_card import model_card
-from twicetold_lab.runs.folder import RunFolder
 
 SECRET = "correct horse battery staple"
 ENTRIES = (
@@ -61,7 +60,7 @@ def to_itself(file):
 
 
 def card_of(folder):
-    return model_card(RunFolder.with_model(folder), cards=folder)
+    return model_card(folder, cards=folder)
 
 
 INSTEAD = {
@@ -143,7 +142,7 @@ def test_the_card_of_a_run_reads_nothing_outside_it(model, tmp_path, entry, inst
     shutil.move(model, run / layout.MODEL)
     said = replaced(run, entry, instead)
     with pytest.raises(ValueError, match=f"{entry} is {said}") as caught:
-        model_card(RunFolder.with_model(run), cards=tmp_path)
+        model_card(run, cards=tmp_path)
     assert SECRET not in str(caught.value)
 
 
@@ -271,10 +270,10 @@ def test_a_card_is_made_of_numbers_or_refused(model, tmp_path, file, number):
     write_json((run / layout.MODEL if file == layout.TRAINING else run) / file, content)
     if file == layout.METRICS and number not in ("NaN", "infinity", "null"):
         with pytest.raises(ValueError, match=r"expected numbers as metrics, got .* as 'auroc'") as caught:
-            model_card(RunFolder.with_model(run), cards=tmp_path)
+            model_card(run, cards=tmp_path)
         assert SECRET not in str(caught.value)
     else:
-        assert model_card(RunFolder.with_model(run), cards=tmp_path).startswith("---")
+        assert model_card(run, cards=tmp_path).startswith("---")
 
 
 @pytest.mark.parametrize("content", [f'"{SECRET}"', f'["{SECRET}"]', f"{SECRET}\n", "5", "1" + "0" * 400, "NaN"])

@@ -14,7 +14,6 @@ from twicetold.commands.calibrate import _intervals
 from twicetold.files import write_json
 from twicetold.labels.calibration import read_pairs
 from twicetold_lab.reporting.model_card import model_card
-from twicetold_lab.runs.folder import RunFolder
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     assert "The model is in new" in done.stderr
     assert "dedupe and index have no threshold for a precision: only pairs that label drew from" in done.stderr
     new, old = library.load(tmp_path / "new"), library.load(model)
-    after, before = (model_card(RunFolder.with_model(each.folder)) for each in (new, old))
+    after, before = (model_card(each.folder) for each in (new, old))
     assert "the threshold was chosen on 59 labelled pairs of `pairs.csv`" in after
     assert "the threshold was chosen on validation" in before
     assert new.threshold == found["after"]["threshold"]

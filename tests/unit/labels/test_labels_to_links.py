@@ -26,7 +26,6 @@ from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.reporting.model_card import model_card
-from twicetold_lab.runs.folder import RunFolder
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]
@@ -152,7 +151,7 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     expected = threshold.expected
     interval = f"{expected.low:.3f} to {expected.high:.3f}"
     assert f"{expected.value:.3f} (95 % interval {interval})" in threshold.sentences()[0]
-    card = model_card(RunFolder.with_model(new.folder))
+    card = model_card(new.folder)
     assert f"| {threshold.score:.4g} |" in card
     assert f"| {expected.value:.3f} | {interval} |" in card
 
@@ -231,7 +230,7 @@ def test_the_evidence_is_said(model, tmp_path):
     assert drawn.threshold.evidence == of_links(new.record) == of_pairs(new.record) == words
     assert not drawn.threshold.labelled_pairs
     assert drawn.counts.covered > 0.9
-    card = model_card(RunFolder.with_model(new.folder))
+    card = model_card(new.folder)
     assert "chosen on 200 labelled pairs of `new.csv` (labels of 2025-01-01)" in card
     assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
     plain = calibrated(model, texts, truth, other, drawn=False)
