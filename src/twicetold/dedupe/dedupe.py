@@ -38,6 +38,7 @@ from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
+from twicetold.trained.fitted import Fitted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 
@@ -56,7 +57,7 @@ class Prepared:
     Args:
         options: what is a link, and what becomes of links.
         distinct: the texts.
-        vectors: of the m distinct texts, as queries and as documents.
+        vectors: of the m distinct texts, as queries and as documents; None where the matcher needs none.
         pairs: their scores.
         thresholds: what is known of links.
         link: the threshold for these options.
@@ -69,7 +70,7 @@ class Prepared:
 
     options: DedupeOptions
     distinct: DistinctTexts
-    vectors: Vectors
+    vectors: Vectors | None
     pairs: PairScores
     thresholds: Thresholds
     link: LinkThreshold
@@ -101,28 +102,27 @@ class Prepared:
         progress(thresholds.in_words)
         progress("looking for exact duplicates")
         plain = DistinctTexts.of(texts)
-        _require_vectors(model, plain)
+        by_matcher &= bool(thresholds.matched or thresholds.unlabelled)
+        if not by_matcher:
+            _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, progress)
-        if encoded is None:
+        constraints = None if constraints is None else constraints.of_distinct(distinct.place)
+        vectors, matched = None, None
+        if encoded is not None:
+            vectors = of_rows(encoded(), distinct.rows)
+        elif limits is not None or not by_matcher:
             progress(f"encoding {counted(len(plain), 'distinct text')}")
             vectors = of_rows(search_vectors(model.trained, plain.texts), plain.place[distinct.rows])
-        else:
-            vectors = of_rows(encoded(), distinct.rows)
-        drift = _drift(model, distinct.texts, vectors)
-        constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        pairs, matched = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured), None
-        if by_matcher and (thresholds.matched or thresholds.unlabelled):
-            from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
-
-            moved, decision = thresholds.matched, LOG_ODDS
+        pairs: PairScores
+        if by_matcher:
             progress("comparing what texts share and what they do not")
             within = None if limits is None else limits.take(distinct.rows)
-            matched = MatchedTexts.of(model.trained, distinct.texts, vectors, within, options.sense)
-            if moved is not None:
-                matched, decision = replace(matched, matcher=moved.matcher), moved.decision
-            elif constraints is not None:
-                matched = matched.answered(constraints.left, constraints.right, constraints.same)
-            pairs = PairsByModel(matched, decision)
+            matched, pairs = _by_matcher(model, distinct.texts, options, thresholds, constraints, within, vectors)
+            drift = _drift(model, distinct.texts, matched.blank)
+        else:
+            assert vectors is not None
+            pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
+            drift = _drift(model, distinct.texts, blank(vectors[1]))
         link = thresholds.link(pairs, options, len(distinct))
         warnings = (*drift, *threshold_warnings(model))
         for warning in warnings:
@@ -147,6 +147,7 @@ class Prepared:
         if self.matched is not None:
             candidates = self.matched.candidates
         else:
+            assert self.vectors is not None
             progress(f"searching {counted(len(self.distinct), 'text')}")
             candidates = search_pairs(
                 self.vectors,
@@ -266,13 +267,37 @@ def _separated(
     return plain.apart(keys) if keys else plain
 
 
-def _drift(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> list[str]:
-    """Ways in which m distinct texts are unlike those that the model was trained on."""
+def _by_matcher(
+    model: LoadedModel,
+    texts: Sequence[str],
+    options: DedupeOptions,
+    thresholds: Thresholds,
+    constraints: Constraints | None,
+    limits: Limits | None,
+    vectors: Vectors | None,
+) -> tuple["MatchedTexts", PairsByModel]:
+    """Distinct texts as the matcher compares them, moved by labels or by answers about them."""
+    from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
+
+    matched = MatchedTexts.of(model.trained, texts, sense=options.sense, limits=limits, searched=vectors)
+    if (moved := thresholds.matched) is not None:
+        matched = replace(matched, matcher=moved.matcher)
+        return matched, PairsByModel(matched, moved.decision)
+    if constraints is not None:
+        matched = matched.answered(constraints.left, constraints.right, constraints.same)
+    return matched, PairsByModel(matched, LOG_ODDS)
+
+
+def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
+    """Ways in which m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
+    unknown = unknown_texts(blank, len(texts))
+    unlike = [] if unknown is None else [unknown]
+    if isinstance(model.trained, Fitted) and model.trained.texts == texts:
+        return unlike
     likeness, use = Drift(model), WordUse(model)
     likeness.add(texts)
     use.add(texts)
-    unknown = unknown_texts(blank(vectors[1]), len(texts))
-    return [*likeness.warnings(), *use.warnings(), *([] if unknown is None else [unknown])]
+    return [*likeness.warnings(), *use.warnings(), *unlike]
 
 
 def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:

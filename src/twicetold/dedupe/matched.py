@@ -24,7 +24,7 @@ from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column, pair_features
 from twicetold.matching.terms import Csr, Terms
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
-from twicetold.trained.fitted import dense_vectors
+from twicetold.trained.fitted import member_vectors
 from twicetold.trained.scoring import TrainedModel
 
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
@@ -54,26 +54,40 @@ class MatchedTexts:
 
     @classmethod
     def of(
-        cls, model: TrainedModel, texts: Sequence[str], searched: Vectors, limits: Limits | None, sense: Sense
+        cls,
+        model: TrainedModel,
+        texts: Sequence[str],
+        *,
+        sense: Sense = "same",
+        limits: Limits | None = None,
+        searched: Vectors | None = None,
     ) -> "MatchedTexts":
         """Compare texts.
 
         Args:
             model: that was fitted to texts.
             texts: m distinct ones.
-            searched: their search vectors.
-            limits: of links between them; None: there are none.
             sense: what "the same" means.
+            limits: of links between them; None: there are none.
+            searched: their search vectors, where there are limits.
         """
         order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-        terms = Terms.of([texts[number] for number in order.tolist()])
-        vectors = dense_vectors(model, of_rows(searched, order)[1])
-        among = None
-        if limits is not None:
+        ordered = [texts[number] for number in order.tolist()]
+        vectors, terms, among = member_vectors(model, ordered), Terms.of(ordered), None
+        if limits is not None and searched is not None:
             among = partial(_within, vectors=vectors, searched=of_rows(searched, order), limits=limits.take(order))
         pairs = candidates(terms, vectors, among=among)
         matcher = Matcher.generic(sense, vectors=vectors is not None)
         return cls(order, terms, vectors, pairs, pair_features(terms, pairs), matcher)
+
+    @property
+    def blank(self) -> int:
+        """Number of texts without a word, a symbol or a vector, so that they are like no other."""
+        rows = (self.terms.letters, self.terms.words, self.terms.symbols)
+        there = np.sum([np.diff(each.indptr) for each in rows], axis=0) > 0
+        if self.vectors is not None:
+            there |= self.vectors.any(axis=1)
+        return len(there) - int(np.count_nonzero(there))
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -21,7 +21,7 @@ from twicetold.dedupe.matched import MatchedTexts
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
-from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.grouping import Ints
 from twicetold.tables.columns import MISSING, answers_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -90,11 +90,10 @@ class Questions:
         texts: Sequence[str],
         options: DedupeOptions,
         *,
-        encoded: Callable[[], Vectors] | None = None,
         progress: Callable[[str], None],
     ) -> "Questions":
         """Questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`."""
-        prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+        prepared = Prepared.of(model, texts, options, encoded=None, progress=progress)
         left, right, same = options.pairs or ((), (), ())
         known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
         return cls(prepared, texts, (np.asarray(left).tolist(), np.asarray(right).tolist(), known))

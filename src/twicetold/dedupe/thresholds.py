@@ -63,7 +63,7 @@ class Thresholds:
         Raises:
             ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
         """
-        if model.decisions.of().unlabelled:
+        if model.trained.unlabelled:
             if options.precision is not None:
                 raise ValueError(f"no precision can be promised without labels: {PROMISE}")
             return cls(NO_LABELS, unlabelled=True)
@@ -186,7 +186,7 @@ class Thresholds:
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
     """Reasons to doubt the threshold of a model, by its labels."""
-    doubts = no_better_than_one_answer(model.record, model.about)
+    doubts = None if model.trained.unlabelled else no_better_than_one_answer(model.record, model.about)
     return [] if doubts is None else [doubts]
 
 

@@ -32,7 +32,6 @@ from twicetold.matching.pair_features import Column
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import search_vectors
 
 Ints = NDArray[np.int64]
 
@@ -137,7 +136,7 @@ def matched_pairs(model: LoadedModel, texts: Sequence[str]) -> tuple[CandidatePa
     Raises:
         ValueError: if there is no candidate.
     """
-    matched = MatchedTexts.of(model.trained, texts, search_vectors(model.trained, texts), None, "same")
+    matched = MatchedTexts.of(model.trained, texts)
     pairs = matched.candidates
     if not len(pairs.left):
         raise ValueError(NO_PAIR.format(texts=counted(len(texts), "text")))

@@ -84,11 +84,14 @@ class PairMatcher(nn.Module):
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log odds that each pair is the same."""
+        return self.of_features(self.compared(left, right))
+
+    def compared(self, left: Encoding, right: Encoding) -> NDArray[np.float32]:
+        """(B, F) features of pairs."""
         one, other = (columns_of(side, len(self.letters)) for side in (left, right))
         count = len(one[0])
         both = [[*first, *second] for first, second in zip(one, other, strict=True)]
-        rows = self.pair_features(both, np.arange(count), np.arange(count, 2 * count))
-        return self.of_features(rows)
+        return self.pair_features(both, np.arange(count), np.arange(count, 2 * count))
 
     def pair_features(
         self, columns: Sequence[Sequence[str]], left: NDArray[np.int64], right: NDArray[np.int64]

@@ -6,7 +6,9 @@ Shape letters: B texts or pairs of a batch.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
@@ -59,6 +61,15 @@ class Linear(Searchable, Protocol):
         Two (V, E) maps, dense, or sparse rows for the lexical families; the same object twice where the roles do not
         differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.
         """
+        ...
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """A family that judges a pair by features of both texts."""
+
+    def compared(self, left: Encoding, right: Encoding) -> NDArray[np.float32]:
+        """(B, F) features of pairs, in any company the same."""
         ...
 
 

@@ -56,6 +56,10 @@ class ColumnEncoder(ABC):
         """Raises: TypeError: scores are dot products of the vectors."""
         raise TypeError("the scores are dot products of `search_matrices`")
 
+    def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
+        """(P, 0): there are none."""
+        return np.empty((len(left), 0), np.float32)
+
     @abstractmethod
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
         """(N, D) as queries and as documents; the same object twice where the roles do not differ."""

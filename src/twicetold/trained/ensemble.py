@@ -7,14 +7,15 @@ where the members' scores are. With slope aᵢ and intercept bᵢ of member i, c
     s = Σᵢ wᵢ (aᵢ sᵢ + bᵢ) + c
 
 The mean has wᵢ = 1 / M and c = 0. Stacking by logistic regression fits wᵢ >= 0 and c on validation
-(`twicetold_lab.scoring.stacking`).
+(`twicetold_lab.scoring.stacking`). Where a member judges a pair by features of both texts, as `matcher` does, the sum
+may have a weight for each of these as well, so that the member is a second stage of the others.
 
 Where the members' scores are dot products of search vectors uᵢ and vᵢ, those of the ensemble stand side by side,
 √(wᵢ aᵢ) uᵢ and √(wᵢ aᵢ) vᵢ: their dot product is s without the constant Σᵢ wᵢ bᵢ + c. Documents are scored by it alone.
 In cross-fitting a text has the weights of its fold, so a pair of two folds has their geometric means; the pairs of one
 cluster are all within a fold.
 
-Shape letters: M members, P pairs, N texts, D columns of the search vectors, K folds.
+Shape letters: M members, P pairs, N texts, D columns of the search vectors, K folds, F features of a pair.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +30,10 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.labels import Decisions
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.reading import ReadTexts, RowsOf
+from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
 from twicetold.trained.scoring import TrainedModel
 
-Stacking: TypeAlias = Literal["mean", "logistic"]
+Stacking: TypeAlias = Literal["mean", "logistic", "features"]
 """How the members' weights are chosen."""
 
 
@@ -43,6 +44,7 @@ class Weights:
     Args:
         members: (M,) of each member's score.
         intercept: added to the weighted sum.
+        features: (F,) of the features of a pair, of any sign; none unless they are stacked.
 
     Raises:
         ValueError: if a number is not finite, a weight is below 0, or all weights are 0.
@@ -50,9 +52,10 @@ class Weights:
 
     members: tuple[float, ...]
     intercept: float = 0.0
+    features: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        numbers = (*self.members, self.intercept)
+        numbers = (*self.members, self.intercept, *self.features)
         if wrong := [n for n in numbers if not is_number(n)]:
             raise ValueError(f"expected finite numbers as weights and intercept, got {described(wrong[0])}")
         if not self.members or min(self.members) < 0 or not any(self.members):
@@ -100,12 +103,20 @@ class ReadByMembers:
             found[:, column] = decision.slope * texts.score(left, right).astype(np.float64) + intercept
         return found
 
+    def pair_features(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P, F) features of each pair, of all members that have some."""
+        own = (texts.pair_features(left, right) for texts in self.texts if isinstance(texts, EncodedTexts))
+        return np.concatenate([np.empty((len(left), 0), np.float32), *own], axis=1)
+
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) weighted sum of the members' log-odds."""
+        """(P,) weighted sum of the members' log-odds, and of features of the pairs if they have weights."""
         roots = np.sqrt([weights.members for weights in self.weights])
         constants = np.array([0.0 if self.as_documents else weights.intercept for weights in self.weights])
         one, other = self._fold_of(left), self._fold_of(right)
         total = np.einsum("pm,pm->p", self.log_odds(left, right), roots[one] * roots[other])
+        if self.weights[0].features:
+            mine = np.array([weights.features for weights in self.weights])
+            total += np.einsum("pf,pf->p", self.pair_features(left, right), (mine[one] + mine[other]) / 2)
         return np.asarray(total + (constants[one] + constants[other]) / 2, np.float32)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
@@ -164,8 +175,8 @@ class Ensemble(TrainedModel):
         by_label: of documents, the decision about each label.
 
     Raises:
-        ValueError: if there are fewer than two members, there is not one weight for each, or the calibration of one
-            has a slope of 0 or less.
+        ValueError: if there are fewer than two members, there is not one weight for each or for each of their features,
+            or the calibration of one has a slope of 0 or less.
     """
 
     members: Mapping[str, TrainedModel]
@@ -180,6 +191,10 @@ class Ensemble(TrainedModel):
             raise ValueError(
                 f"expected one weight for each of the {len(self.members)} members, got {len(self.weights.members)}"
             )
+        if wanted := len(self.stacked.features):
+            found = self.read(["a text", "another"]).pair_features(np.array([0]), np.array([1])).shape[1]
+            if found != wanted:
+                raise ValueError(f"expected one weight for each of {found} features of the members, got {wanted}")
 
     @property
     def stacked(self) -> Weights:

@@ -17,6 +17,7 @@ Shape letters: n texts, R sampled ones, D dimensions, S columns of search vector
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
+from twicetold.matching.terms import WORD
 from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble, Weights
@@ -106,41 +108,70 @@ def mixture() -> Mixture:
     return LEXICAL if _installed() is None else WITH_VECTORS
 
 
-def fit_to(texts: Sequence[str], compared: Mixture) -> tuple[Ensemble, tuple[Matrix, Matrix]]:
-    """Fit to distinct texts.
+class Fitted(Ensemble):
+    """An ensemble that is fitted to texts, each part of it when it is first used.
 
-    Returns:
-        The model, and the search vectors of these texts, as queries and as documents, which the fit needs anyway.
+    A dedupe by the matcher reads the member of vectors alone. The others, and the threshold and calibration, which take
+    a search among the texts, are for what goes by similarity.
+
+    Args:
+        texts: distinct ones.
+        compared: ways of comparing them.
 
     Raises:
         ValueError: if there is no text, or neither word nor symbol in them.
     """
-    if not texts:
-        raise ValueError("there are no texts to fit to")
-    members = {name: _member(part, texts) for name, part in compared.parts.items()}
-    weights = Weights(tuple(part.weight for part in compared.parts.values()))
-    fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
-    vectors = search_vectors(fitted, texts)
-    decision, by_label = unlabelled(fitted, vectors[0], texts)
-    return Ensemble(members, decision, True, weights, by_label), vectors
+
+    def __init__(self, texts: Sequence[str], compared: Mixture) -> None:
+        if not texts:
+            raise ValueError("there are no texts to fit to")
+        weights = Weights(tuple(part.weight for part in compared.parts.values()))
+        vars(self).update(texts=texts, compared=compared, as_documents=True, weights=weights)
+        if not any(map(WORD.search, texts)):
+            self.members  # noqa: B018 (raises here what it would raise later)
+
+    texts: Sequence[str]
+    compared: Mixture
+    unlabelled = True
+
+    @cached_property
+    def members(self) -> Mapping[str, Scorer]:  # type: ignore[override]
+        """By name."""
+        vectors = {} if self.vectors is None else {VECTORS: self.vectors}
+        others = {name: part for name, part in self.compared.parts.items() if name not in vectors}
+        return {name: _member(part, self.texts) for name, part in others.items()} | vectors
+
+    @cached_property
+    def vectors(self) -> Scorer | None:
+        """The member of vectors; None without it."""
+        part = self.compared.parts.get(VECTORS)
+        return None if part is None else _member(part, self.texts)
+
+    @cached_property
+    def by_label(self) -> Decisions:  # type: ignore[override]
+        """The threshold and calibration by which the score comes nearest to the matcher."""
+        plain = Ensemble(self.members, COSINE, as_documents=True, weights=self.weights)
+        return unlabelled(plain, search_vectors(plain, self.texts)[0], self.texts)[1]
+
+    @cached_property
+    def decision(self) -> Decision:  # type: ignore[override]
+        """The only one of `by_label`."""
+        return self.by_label.selected
 
 
-def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compared: Mixture, *, name: str) -> None:
+def save_fitted_to(folder: Path, fitted: Fitted, *, name: str) -> None:
     """Write it to `folder`, as any ensemble.
 
     Args:
         folder: the model folder.
-        fitted: the model that `fit_to` gave.
-        texts: that it was fitted to.
-        compared: the ways of comparing, as they were given to `fit_to`.
+        fitted: the model.
         name: of these texts, such as that of their file.
     """
-    data = fitted_data(texts, name)
+    data = fitted_data(fitted.texts, name)
     with TemporaryDirectory() as temporary:
         places = {member: Path(temporary, member) for member in fitted.members}
         for member, scorer in fitted.members.items():
-            assert isinstance(scorer, Scorer)
-            part = compared.parts[member]
+            part = fitted.compared.parts[member]
             source = part.features.get("pretrained_on")
             save_scorer(
                 places[member],
@@ -167,6 +198,17 @@ def unlabelled(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]
     """
     decision = _as_the_matcher(model, vectors, texts)
     return decision, Decisions({MEANING: LabelDecision(MEANING, decision, unlabelled=True)}, MEANING, MEANING)
+
+
+def member_vectors(model: TrainedModel, texts: Sequence[str]) -> NDArray[np.float32] | None:
+    """(n, D) vectors of texts, of length 1, by the member of vectors or a model of one encoder; None without such."""
+    member: TrainedModel | None = model
+    if isinstance(model, Ensemble):
+        member = model.vectors if isinstance(model, Fitted) else model.members.get(VECTORS)
+    if member is None or not texts:
+        return None
+    vectors: NDArray[np.float32] = search_vectors(member, texts)[0]
+    return vectors
 
 
 def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.float32] | None:
@@ -238,10 +280,7 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
 
 def static_vectors(texts: Sequence[str]) -> NDArray[np.float32] | None:
     """(n, D) vectors of texts by the static model of the default, of length 1; None where it is not installed."""
-    if _installed() is None or not texts:
-        return None
-    vectors: NDArray[np.float32] = search_vectors(_member(WITH_VECTORS.parts[VECTORS], texts), texts)[0]
-    return vectors
+    return None if _installed() is None or not texts else member_vectors(Fitted(texts, WITH_VECTORS), texts)
 
 
 def _installed() -> Path | None:

@@ -201,6 +201,8 @@ def save_ensemble(
     if ensemble.weights is not None:
         stacked = {"weights": list(ensemble.weights.members), "intercept": ensemble.weights.intercept}
         recipe |= {"stacking": "logistic", **stacked}
+        if ensemble.weights.features:
+            recipe |= {"stacking": "features", "feature_weights": list(ensemble.weights.features)}
     trainings = [json.loads((model / layout.TRAINING).read_text(encoding="utf-8")) for model in models.values()]
     training = {"epochs": 0, "best_epoch": 0, "best_value": value, "precision": None, "metric": metric}
     training["parameters"] = sum(each["parameters"] for each in trainings)
@@ -302,7 +304,8 @@ def _weights(recipe: Mapping[str, Any]) -> Weights | None:
         raise ValueError(f"expected one of {get_args(Stacking)} as stacking in {layout.RECIPE}, got {stacking!r:.80}")
     if stacking == "mean":
         return None
-    return Weights(tuple(field_of(recipe, "weights", list)), field_of(recipe, "intercept", float))
+    features = field_of(recipe, "feature_weights", list) if stacking == "features" else ()
+    return Weights(tuple(field_of(recipe, "weights", list)), field_of(recipe, "intercept", float), tuple(features))
 
 
 def _require_shapes(expected: Mapping[str, tuple[int, ...]], weights: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows
-from twicetold.models.protocol import Encoder, Linear, Searchable
+from twicetold.models.protocol import Comparing, Encoder, Linear, Searchable
 from twicetold.neighbours.nearest import Matrix
 
 BATCH = 1024  # texts or pairs encoded at once
@@ -77,6 +77,18 @@ class Neural:
                 sides = (rows.gather(side[start : start + BATCH]).to(device) for side in (left, right))
                 scores.append(self.encoder.score(*(self.encoder.encode(side) for side in sides)).float().cpu())
         return torch.cat(scores).numpy()
+
+    def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P, F) features of each pair; F = 0 of a family that has none."""
+        encoder = self.encoder
+        if not isinstance(encoder, Comparing):
+            return np.empty((len(left), 0), np.float32)
+        blocks = []
+        with self._evaluating() as device:
+            for start in range(0, len(left), BATCH):
+                sides = (rows.gather(side[start : start + BATCH]).to(device) for side in (left, right))
+                blocks.append(encoder.compared(*(self.encoder.encode(side) for side in sides)))
+        return np.concatenate(blocks)
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
         """See `models.protocol.Linear`, as matrices.

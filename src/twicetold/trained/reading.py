@@ -69,6 +69,9 @@ class EncoderInUse(Protocol):
     def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """(P,) score of each pair, where it is no dot product."""
 
+    def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P, F) features of each pair; F = 0 of a family that has none."""
+
     def linear_maps(self) -> tuple[Matrix, Matrix]:
         """(V, D) what each of V feature columns adds to the search vectors, as query and as document."""
 
@@ -189,6 +192,10 @@ class EncodedTexts:
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """See `ReadTexts`."""
         return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents, vectors=self.kept)
+
+    def pair_features(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P, F) features of each pair; F = 0 of a family that has none."""
+        return in_use(self.encoder).pair_features(self.rows, left, right)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See `ReadTexts`."""

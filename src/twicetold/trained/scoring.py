@@ -38,6 +38,11 @@ class TrainedModel(ABC):
             return Decisions.about(DUPLICATE, self.decision)
         return self.by_label
 
+    @property
+    def unlabelled(self) -> bool:
+        """True if nobody has labelled texts like these, so that the decision is that of the generic matcher."""
+        return self.decisions.of().unlabelled
+
     @abstractmethod
     def read(self, texts: Sequence[str]) -> ReadTexts:
         """Prepare new texts for scoring."""

@@ -37,7 +37,7 @@ from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
+from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.given_vectors import GivenVectors, Vectors, folder_in, vectors_of
 from twicetold.trained.loaded import LoadedModel
@@ -119,11 +119,10 @@ def fit(
         record = None if decision is None else read_vector_decision(Path(decision))
         known_as = None if record is None else record.decisions
         return Model(GivenVectors(texts, vectors_of(texts, vectors), known_as), NOWHERE, record=record)
-    compared = LEXICAL if lexical else mixture()
-    fitted, found = fit_to(distinct, compared)
+    fitted = Fitted(distinct, LEXICAL if lexical else mixture())
     if folder is not None:
-        save_fitted_to(folder, fitted, distinct, compared, name=name)
-    return Model(fitted, folder or NOWHERE, known=KnownVectors(texts, known.place, found))
+        save_fitted_to(folder, fitted, name=name)
+    return Model(fitted, folder or NOWHERE)
 
 
 @dataclass(frozen=True)
@@ -195,9 +194,9 @@ class Model(LoadedModel):
             )
         return super().record if self._record is None else self._record
 
-    def _encoded(self, texts: Sequence[str], *, keep: bool = False) -> Callable[[], tuple[Matrix, Matrix]] | None:
+    def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
-        known, self._known = self._known, self._known if keep else None
+        known, self._known = self._known, None
         return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
     def dedupe(
@@ -243,10 +242,10 @@ class Model(LoadedModel):
         Arguments and errors: `dedupe`; and TypeError if the model goes by a score of its own, as a calibrated one.
         """
         texts, chosen = texts_of(texts), DedupeOptions(**options)
-        encoded, progress = self._encoded(texts, keep=True), progress or (lambda step: None)
+        progress = progress or (lambda step: None)
         from twicetold.dedupe.questions import Questions  # with scikit-learn
 
-        return Questions.of(self, texts, chosen, encoded=encoded, progress=progress)
+        return Questions.of(self, texts, chosen, progress=progress)
 
     def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.

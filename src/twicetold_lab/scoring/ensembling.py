@@ -41,7 +41,8 @@ def make_ensemble(
         corpus: the data.
         selection: primary metric, bins and classes.
         rows_of: gives the feature rows of the corpus.
-        stacking: `mean`, or `logistic` regression on the labels of validation.
+        stacking: `mean`, `logistic` regression on the labels of validation, or such a regression on `features` of
+            pairs, which a member has, beside the members' scores.
 
     Returns:
         The ensemble, thresholds for a dedupe (see `choose_decisions`), the name of the primary metric and its value on
@@ -56,8 +57,8 @@ def make_ensemble(
         raise ValueError(f"stacking must be one of {', '.join(get_args(Stacking))}; got {stacking!r}")
     read = read_corpus_by(members, rows_of, Weights.mean(len(members))).keeping(corpus.members["val"])
     weights = None
-    if stacking == "logistic":
-        weights, read = _stack(read, corpus, selection)
+    if stacking != "mean":
+        weights, read = _stack(read, corpus, selection, with_features=stacking == "features")
     inputs = evaluation_inputs(read, corpus, "val")
     metric, value = primary_value(read, corpus, selection, inputs=inputs)
     decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
@@ -91,7 +92,9 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
     return {name: load_model(model) for name, model in models.items()}
 
 
-def _stack(read: ReadByMembers, corpus: Corpus, selection: Selection) -> tuple[Weights, ReadByMembers]:
+def _stack(
+    read: ReadByMembers, corpus: Corpus, selection: Selection, *, with_features: bool = False
+) -> tuple[Weights, ReadByMembers]:
     """Weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
     fold = np.zeros(len(corpus), np.int64)
     if corpus.kind == "documents":
@@ -114,7 +117,12 @@ def _stack(read: ReadByMembers, corpus: Corpus, selection: Selection) -> tuple[W
         cluster = components(len(corpus), code[left], code[right])[code]
         fold[corpus.members["val"]] = deal(cluster[corpus.members["val"]])
         label, weight = pairs.label >= corpus.positive_label, None
-    log_odds = read.log_odds(left, right)
-    fitted = fit_weights(log_odds, label, weight)
-    by_fold = cross_fit(log_odds, label, (fold[left], fold[right]), weight)
+    scores = read.log_odds(left, right)
+    members = scores.shape[1]
+    if with_features:
+        scores = np.column_stack([scores, read.pair_features(left, right)])
+        if scores.shape[1] == members:
+            raise ValueError("stacking=features needs a member that has features of a pair, such as matcher")
+    fitted = fit_weights(scores, label, weight, members=members)
+    by_fold = cross_fit(scores, label, (fold[left], fold[right]), weight, members=members)
     return fitted, replace(read, weights=by_fold, fold=fold)

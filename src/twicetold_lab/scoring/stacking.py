@@ -5,6 +5,8 @@ weighted sum of dot products is a dot product again. With scores sᵢ of M membe
 
     log-odds(y = 1) = Σᵢ wᵢ sᵢ + c        wᵢ >= 0
 
+With features x of a pair, Σⱼ vⱼ xⱼ is added, with vⱼ of any sign and a ridge of 1 on standardised features.
+
 Scores that a threshold or anything else is chosen on are cross-fitted: clusters of texts are dealt into folds, and the
 pairs of a fold are scored with weights that were fitted without its texts. The weights that are kept are fitted on all
 folds.
@@ -13,7 +15,7 @@ Of documents, all pairs count, duplicates are one in hundreds or in millions, an
 regression takes the pairs within groups, for each member the nearest texts of other groups, and a random sample of the
 rest, weighted for what it stands for (Horvitz and Thompson 1952).
 
-Shape letters: P pairs, M members, n texts, K folds.
+Shape letters: P pairs, M members, n texts, K folds, F features of a pair.
 """
 
 import math
@@ -54,13 +56,16 @@ class WeightedPairs:
     weight: Floats
 
 
-def fit_weights(scores: Floats, labels: NDArray[np.bool_], weight: Floats | None = None) -> Weights:
+def fit_weights(
+    scores: Floats, labels: NDArray[np.bool_], weight: Floats | None = None, *, members: int | None = None
+) -> Weights:
     """Logistic regression with weights of at least 0.
 
     Args:
-        scores: (P, M) of each member.
+        scores: (P, M) of each member, or (P, M + F) with features of the pairs, whose weights have any sign.
         labels: (P,) 0 or 1.
         weight: (P,) of each pair; None: 1.
+        members: M; None: all columns are scores.
 
     Raises:
         ValueError: if a score is not finite, one class is missing, or no member scores duplicates higher.
@@ -73,33 +78,42 @@ def fit_weights(scores: Floats, labels: NDArray[np.bool_], weight: Floats | None
     spread = np.where(varies, np.sqrt(share @ (scores - mean) ** 2), 1.0)
     z = (scores - mean) / spread
     base = float(share @ truth)
+    count = scores.shape[1] if members is None else members
+    ridge = RIDGE if count == scores.shape[1] else 1 / len(truth)
 
     def loss(at: Floats) -> tuple[float, Floats]:
         log_odds = z @ at[:-1] + at[-1]
-        value = share @ (np.logaddexp(0.0, log_odds) - truth * log_odds) + RIDGE / 2 * at[:-1] @ at[:-1]
+        value = share @ (np.logaddexp(0.0, log_odds) - truth * log_odds) + ridge / 2 * at[:-1] @ at[:-1]
         residual = share * (sigmoid(log_odds) - truth)
-        return float(value), np.append(residual @ z + RIDGE * at[:-1], residual.sum())
+        return float(value), np.append(residual @ z + ridge * at[:-1], residual.sum())
 
     start = np.append(np.zeros(scores.shape[1]), math.log(base / (1 - base)))
-    bounds = [(0.0, None)] * scores.shape[1] + [(None, None)]
+    bounds = [(0.0, None)] * count + [(None, None)] * (len(start) - count)
     options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-9}
     solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     weights = np.where(varies, solution[:-1] / spread, 0.0)
-    if not weights.any():
+    if not weights[:count].any():
         raise ValueError("no member of the ensemble scores duplicates of validation higher than other pairs")
-    return Weights(tuple(weights.tolist()), float(solution[-1] - weights @ mean))
+    intercept = float(solution[-1] - weights @ mean)
+    return Weights(tuple(weights[:count].tolist()), intercept, tuple(weights[count:].tolist()))
 
 
 def cross_fit(
-    scores: Floats, labels: NDArray[np.bool_], folds: tuple[Ints, Ints], weight: Floats | None = None
+    scores: Floats,
+    labels: NDArray[np.bool_],
+    folds: tuple[Ints, Ints],
+    weight: Floats | None = None,
+    *,
+    members: int | None = None,
 ) -> list[Weights]:
     """For each fold, the weights from the pairs that have no text in it.
 
     Args:
-        scores: (P, M) of each member.
+        scores: as of `fit_weights`, like the others.
         labels: (P,) 0 or 1.
         folds: (P,) fold of the left text of each pair, and of the right one.
         weight: (P,) of each pair; None: 1.
+        members: M, if there are features.
 
     Raises:
         ValueError: as `fit_weights` does.
@@ -107,7 +121,8 @@ def cross_fit(
     fitted = []
     for fold in range(1 + int(max(side.max() for side in folds))):
         kept = (folds[0] != fold) & (folds[1] != fold)
-        fitted.append(fit_weights(scores[kept], labels[kept], None if weight is None else weight[kept]))
+        some = None if weight is None else weight[kept]
+        fitted.append(fit_weights(scores[kept], labels[kept], some, members=members))
     return fitted
 
 

@@ -1,12 +1,13 @@
 """Models by whose similarity texts are grouped."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
 import twicetold
 from twicetold.evaluation.decision import Decision
 from twicetold.files import write_json
+from twicetold.trained.ensemble import Ensemble
 from twicetold.use.model import Model
 
 
@@ -16,9 +17,8 @@ def by_similarity():
 
     def fitted(texts, threshold):
         model = twicetold.fit(texts, lexical=True)
-        return Model(
-            replace(model.trained, decision=Decision(threshold, 10.0, -10 * threshold), by_label=None), model.folder
-        )
+        decision = Decision(threshold, 10.0, -10 * threshold)
+        return Model(Ensemble(model.trained.members, decision, True, model.trained.weights), model.folder)
 
     return fitted
 

@@ -1,7 +1,6 @@
 """An index that grows beside one that is built at once, and what a person decides about its groups."""
 
 import random
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -16,6 +15,7 @@ from twicetold.index.folder import FORMAT
 from twicetold.index.groups import GroupChanges
 from twicetold.index.info import grouped_texts, index_info
 from twicetold.neighbours.rules import RULES
+from twicetold.trained.ensemble import Ensemble
 from twicetold.use.model import Model
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "prst"]
@@ -51,7 +51,8 @@ def agreement(one, other):
 def by_similarity(texts):
     """A lexical model that is not without labels; its probabilities are nearly its similarities."""
     model = twicetold.fit(texts, lexical=True)
-    return Model(replace(model.trained, decision=Decision(0.5, 4.0, -2.0), by_label=None), model.folder)
+    decision = Decision(0.5, 4.0, -2.0)
+    return Model(Ensemble(model.trained.members, decision, True, model.trained.weights), model.folder)
 
 
 @pytest.fixture(scope="module")

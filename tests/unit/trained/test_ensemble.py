@@ -12,11 +12,13 @@ from safetensors.torch import save_file
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.features.folded_characters import FoldedCharacters
 from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
 from twicetold.index.text_index import constant
+from twicetold.models.matcher import PairMatcher
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
@@ -229,6 +231,22 @@ def test_a_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds
     np.testing.assert_allclose(dots + constant(ensemble), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_features_of_a_matcher_are_weighed_beside_the_scores_of_all_members(trained, questions):
+    featuriser = FoldedCharacters().fit([])
+    encoder = PairMatcher(**featuriser.shape, buckets=64, trees=0, leaves=2)
+    members = {"static": trained("static"), "matcher": Scorer(featuriser, encoder, DECISION)}
+    of_features = tuple(np.linspace(-1, 2, len(encoder.names)).tolist())
+    left, right = sides_of(questions)
+    plain = Ensemble(members, DECISION, False, Weights((0.5, 0.25), 1.0))
+    ensemble = replace(plain, weights=Weights((0.5, 0.25), 1.0, of_features))
+    rows = np.arange(2 * len(left))
+    features = members["matcher"].read([*left, *right]).pair_features(rows[: len(left)], rows[len(left) :])
+    expected = plain.score(left, right) + features @ np.array(of_features)
+    np.testing.assert_allclose(ensemble.score(left, right), expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match=f"one weight for each of {len(encoder.names)} features of the members, got 1"):
+        replace(plain, weights=Weights((0.5, 0.25), 1.0, (1.0,)))
+
+
 def test_the_decision_of_a_stacked_ensemble_is_chosen_on_cross_fitted_scores(questions, monkeypatch):
     pairs, rng = questions.pairs["val"], np.random.default_rng(0)
     scores = [pairs.label + rng.standard_normal(len(pairs)) for _ in range(3)]
@@ -250,6 +268,8 @@ def test_the_decision_of_a_stacked_ensemble_is_chosen_on_cross_fitted_scores(que
     assert value == pytest.approx(ScoreCounts.of(expected, pairs.label).auroc())
     wanted = decide(expected.astype(np.float32), pairs.label)
     np.testing.assert_allclose(list(asdict(ensemble.decision).values()), list(asdict(wanted).values()), rtol=1e-3)
+    with pytest.raises(ValueError, match="stacking=features needs a member that has features of a pair"):
+        make_ensemble(members, questions, SELECTION, lambda f, m: None, stacking="features")
 
 
 def test_texts_of_pairs_that_hang_together_are_in_one_fold(questions):
@@ -290,7 +310,7 @@ def test_documents_without_a_group_that_is_no_class_cannot_be_stacked(trained, n
         ValueError, match=r"needs documents with a group of those that say the same, .* use stacking=mean"
     ):
         make_ensemble(members, news, selection, rows_of, stacking="logistic")
-    with pytest.raises(ValueError, match="stacking must be one of mean, logistic; got 'median'"):
+    with pytest.raises(ValueError, match="stacking must be one of mean, logistic, features; got 'median'"):
         make_ensemble(members, news, selection, rows_of, stacking="median")
 
 
@@ -318,6 +338,8 @@ def test_stored_weights_are_those_of_the_loaded_ensemble_and_others_are_refused(
         {"intercept": None},
         {"intercept": float("inf")},
         {"stacking": "median"},
+        {"stacking": "features"},
+        {"stacking": "features", "feature_weights": [1.0]},
     ]
     for wrong in refused:
         write_json(folder / layout.RECIPE, recipe | wrong)

@@ -13,7 +13,7 @@ import twicetold
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
 from twicetold.trained.drift import drift_of_text
-from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Mixture, Part, fit_to, mixture, save_fitted_to
+from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Fitted, Mixture, Part, mixture, save_fitted_to
 from twicetold.trained.scoring import search_vectors
 
 PAIRS = [
@@ -36,22 +36,19 @@ def questions():
 def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_itself(compared):
     if compared is WITH_VECTORS:
         pytest.importorskip("wordllama")
-    fitted, (vectors, _) = fit_to(TEXTS, compared)
-    assert (search_vectors(fitted, TEXTS)[0] != vectors).nnz == 0
+    fitted = Fitted(TEXTS, compared)
+    vectors = search_vectors(fitted, TEXTS)[0]
     left, right = zip(*PAIRS, strict=True)
     assert fitted.score(left, right) == pytest.approx((vectors @ vectors.T).toarray()[[0, 2, 4], [1, 3, 5]], abs=1e-6)
     assert fitted.score(TEXTS, TEXTS) == pytest.approx(np.ones(6), abs=1e-5)
 
 
-def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
-    texts = [*TEXTS[2:], TEXTS[2], *TEXTS]
-    model, again = twicetold.fit(texts, lexical=True), twicetold.fit(texts, lexical=True)
-    again.dedupe(TEXTS)  # other texts: the vectors are not held any longer
-    expected = again.dedupe(texts)
+def test_a_dedupe_by_the_matcher_fits_the_member_of_vectors_alone(monkeypatch, questions):
+    model = twicetold.fit(questions)
     monkeypatch.setattr("twicetold.dedupe.dedupe.search_vectors", None)
-    found = model.dedupe(texts)
-    np.testing.assert_array_equal(found.group, expected.group)
-    np.testing.assert_array_equal(found.links.score, expected.links.score)
+    model.dedupe(questions)
+    assert "members" not in vars(model.trained)
+    assert "decision" not in vars(model.trained)
 
 
 def test_misspelt_copies_are_found_and_other_numbers_are_not():
@@ -123,7 +120,7 @@ def test_models_of_the_earlier_version_read_texts_as_they_did(tmp_path):
     }
     earlier = Mixture(parts)
     texts = ["C++ developer", "C# developer", "e\u0301tude"]
-    save_fitted_to(tmp_path / "model", fit_to(texts, earlier)[0], texts, earlier, name="texts")
+    save_fitted_to(tmp_path / "model", Fitted(texts, earlier), name="texts")
     model = twicetold.load(tmp_path / "model")
     assert model.similarity(texts[:1], texts[1:2])[0] == pytest.approx(1, abs=1e-6)
     assert model.similarity(["étude"], texts[2:])[0] < 0.9

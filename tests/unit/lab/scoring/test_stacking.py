@@ -41,6 +41,15 @@ def test_weights_are_those_of_logistic_regression_where_all_of_them_are_above_0(
     assert found.intercept == pytest.approx(expected.intercept_[0], rel=1e-3)
 
 
+def test_features_of_pairs_have_weights_of_any_sign_and_a_ridge():
+    scores, label = scored()
+    inputs = np.column_stack([scores, -scores[:, 0] + 5 * np.random.default_rng(2).standard_normal(len(label))])
+    found = fit_weights(inputs, label, members=3)
+    spread = inputs.std(0)
+    expected = LogisticRegression(tol=1e-10, max_iter=1000).fit((inputs - inputs.mean(0)) / spread, label)
+    np.testing.assert_allclose([*found.members, *found.features], expected.coef_[0] / spread, rtol=1e-3)
+
+
 def test_a_member_that_scores_duplicates_lower_or_all_alike_has_weight_0_and_the_others_ignore_it():
     scores, label = scored(members=2)
     alone = fit_weights(scores, label)
