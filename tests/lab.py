@@ -166,7 +166,7 @@ class Lab:
 
     def rows(self, params: dict) -> None:
         """Write params.yaml and the rows of it, unless it makes no sense."""
-        (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False, default_flow_style=None))
         self.attempt("python", "pipelines/compose.py", f"{self.root}.rows")
 
     def commit(self) -> None:
