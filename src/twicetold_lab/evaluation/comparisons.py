@@ -129,17 +129,6 @@ def two_sided(difference: float, error: float, degrees: float = math.inf) -> flo
     return math.erfc(size / math.sqrt(2)) if math.isinf(degrees) else float(2 * stdtr(degrees, -size))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values that are corrected for their number (Holm 1979, "A simple sequentially rejective multiple test")."""
-    order = np.argsort(p_values, kind="stable")
-    number = len(order)
-    stepped = np.maximum.accumulate([p_values[place] * (number - rank) for rank, place in enumerate(order)] or [0.0])
-    corrected = [0.0] * number
-    for rank, place in enumerate(order):
-        corrected[place] = min(1.0, float(stepped[rank]))
-    return corrected
-
-
 def _order(difference: float, terms: ArrayLike, seeds: Sequence[Sequence[float]]) -> float | None:
     """The variance over units and that over seeds are added (degrees of freedom: Satterthwaite 1946)."""
     several = [values for values in seeds if len(values) > 1]

@@ -6,7 +6,7 @@ from scipy import stats
 
 from twicetold.evaluation.all_pairs import pair_histograms
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold_lab.evaluation.comparisons import Comparison, compare, decide_measure, holm, mcnemar
+from twicetold_lab.evaluation.comparisons import Comparison, compare, decide_measure, mcnemar
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold_lab.evaluation.units import Units, Verdicts, verdict_units
 
@@ -62,12 +62,6 @@ def test_of_several_seeds_the_mean_is_compared():
     mean = versus([of_mean(values[:2].mean(axis=0))], [of_mean(values[2])], 0.1)
     assert found.p_value == pytest.approx(mean.p_value)
     assert (found.low, found.high) == pytest.approx((mean.low, mean.high))
-
-
-def test_holm_multiplies_the_smallest_p_value_by_their_number_and_never_falls():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 def test_equal_models_are_told_apart_in_a_twentieth_of_samples():
