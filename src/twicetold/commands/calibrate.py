@@ -34,7 +34,7 @@ def calibrate(
         list[str],
         typer.Argument(
             metavar="[MODEL] PAIRS",
-            help="Run folder, model folder or models:/ address, if any; and labelled pairs: .csv, .tsv, .jsonl or "
+            help="Run folder or model folder, if any; and labelled pairs: .csv, .tsv, .jsonl or "
             ".parquet, as label writes them.",
             show_default=False,
         ),

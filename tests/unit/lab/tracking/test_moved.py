@@ -65,7 +65,7 @@ def test_runs_of_a_project_that_was_moved_are_read_and_written_at_the_new_place(
 
 def test_a_store_that_was_moved_is_mended_by_whoever_reads_it_first(project, tmp_path):
     project.rename(tmp_path / "moved")
-    existing(of(tmp_path / "moved"))  # as the pages, comparisons and the registry open it
+    existing(of(tmp_path / "moved"))  # as the pages and comparisons open it
     with sqlite3.connect(tmp_path / "moved" / "mlruns" / "mlflow.db") as store:
         addresses = [
             address
