@@ -108,6 +108,15 @@ def write_folder(folder: Path) -> Iterator[Path]:
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, if there is one; after a kill it is whole, or gone."""
+    if folder.exists():
+        unneeded, _ = _made_beside(folder, Path.mkdir)
+        with suppress(FileNotFoundError):  # another process was faster
+            folder.replace(unneeded)
+        shutil.rmtree(unneeded, ignore_errors=True)
+
+
 class DiskFullError(OSError):
     """The disk is full: the one error for what each library says in its own words.
 

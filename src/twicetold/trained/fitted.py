@@ -18,6 +18,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,7 +28,6 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.matching.terms import WORD
 from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble, Weights
@@ -127,7 +127,7 @@ class Fitted(Ensemble):
             raise ValueError("there are no texts to fit to")
         weights = Weights(tuple(part.weight for part in compared.parts.values()))
         vars(self).update(texts=texts, compared=compared, as_documents=True, weights=weights)
-        if not any(map(WORD.search, texts)):
+        if not any(map(str.isalnum, chain.from_iterable(texts))):
             self.members  # noqa: B018 (raises here what it would raise later)
 
     texts: Sequence[str]

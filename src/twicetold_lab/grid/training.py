@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
 from twicetold.errors import Pruned
-from twicetold.files import unchanged
+from twicetold.files import remove_folder, unchanged
 from twicetold.printable import print
 from twicetold.trained.provenance import pretrained_on, seen
 from twicetold_lab import tracking
@@ -131,7 +131,7 @@ def save(training: Training, trained: Trained, out: Path) -> None:
     if training.cfg.origin != "dvc":
         for file in layout.EVALUATION:
             (out / file).unlink(missing_ok=True)
-        shutil.rmtree(out / layout.MODEL, ignore_errors=True)
+        remove_folder(out / layout.MODEL)
     trained.save(
         out / layout.TRAINED,
         features=config["features"],
