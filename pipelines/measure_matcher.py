@@ -6,8 +6,9 @@ Examples:
     python pipelines/measure_matcher.py ../data
     python pipelines/measure_matcher.py /data/mirror
 
-It prints two tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; then F1 of
-pairs in groups after 0, 20 and 50 answers. `measure_any_file.py` has the groups beside those of other libraries.
+It prints three tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; F1 of pairs
+in groups after 0, 20 and 50 answers; and the same of files with further columns, without these and with them.
+`measure_any_file.py` has the groups beside those of other libraries.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -39,10 +40,28 @@ def main() -> None:
     calibration(files, matchers)
     print("| file | held out | 20 answers | 50 answers |\n|---|---:|---:|---:|")
     for one in files:
-        matcher = matchers[one.file.kind]
-        runs = [answered(one, matcher, ANSWERS, seed=seed) for seed in SEEDS]
-        cells = [by_matcher(one, matcher).f1, *(float(np.mean([run[count].f1 for run in runs])) for count in ANSWERS)]
-        print(f"| {one.file.name} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
+        cells = scores(one, matchers[one.file.kind])
+        print(f"| {one.file.name} | " + " | ".join(cells) + " |")
+    records(files, matchers)
+
+
+def scores(one: Labelled, matcher: Matcher) -> list[str]:
+    """F1 of groups without answers, and the mean of draws after some."""
+    runs = [answered(one, matcher, ANSWERS, seed=seed) for seed in SEEDS]
+    f1 = [by_matcher(one, matcher).f1, *(float(np.mean([run[count].f1 for run in runs])) for count in ANSWERS)]
+    return [f"{each:.3f}" for each in f1]
+
+
+def records(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> None:
+    """One line for each file with further columns: F1 of groups by the text alone, and by all columns."""
+    several = [one for one in files if one.file.also]
+    compared = [labelled(one.file, vectors=True, records=True) for one in several]
+    of_records = held_out(compared, bases=matchers)
+    print("\n| file | further columns | text alone | 20 answers | 50 | with columns | 20 answers | 50 |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for one, other in zip(several, compared, strict=True):
+        cells = [*scores(one, matchers[one.file.kind]), *scores(other, of_records[one.file.kind])]
+        print("| " + " | ".join([one.file.name, ", ".join(one.file.also), *cells]) + " |")
 
 
 def calibration(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> None:

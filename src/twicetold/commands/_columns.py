@@ -15,11 +15,23 @@ from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
-from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
+from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
 REVIEWED = 100  # pairs of a review
+
+
+def listed(asked: Sequence[str] | None) -> list[str]:
+    """Names of columns, of an option that may be given several times and may have several with commas between them.
+
+    Raises:
+        typer.BadParameter: if one is empty.
+    """
+    names = [name for each in asked or [] for name in each.split(",")]
+    if not all(names):
+        raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
+    return names
 
 
 def window(asked: str) -> tuple[str, str]:
@@ -61,7 +73,8 @@ def needed(given: Mapping[str, Any]) -> list[str]:
     windows = [window(each) for each in given["within"] or []]
     named = [keeping(given["keep"]), (None, given["truth"])]
     return [
-        *(given["same"] or []),
+        *listed(given["same"]),
+        *listed(given["also"]),
         *(column for column, _ in windows),
         *(each[1] for each in named if each and each[1]),
     ]
@@ -78,7 +91,8 @@ def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
         ValueError: if a value cannot be used; names its row.
     """
     choices: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
-    same, within = choices["same"], choices["within"] = limits(file, given["same"] or [], given["within"] or [])
+    same, within = choices["same"], choices["within"] = limits(file, listed(given["same"]), given["within"] or [])
+    choices["also"] = further(file, listed(given["also"]))
     choices["keep"] = _kept_by(file, given["keep"])
     if given["truth"] is not None:
         with naming(file, given["truth"]):
@@ -119,6 +133,23 @@ def limits(file: TextFile, same: Sequence[str], within: Sequence[str]) -> tuple[
         with naming(file, name):
             (times_of if size_of(size)[1] else numbers_of)(file.column(name))
     return [file.column(name) for name in same], [(file.column(name), size) for name, size in windows]
+
+
+def further(file: TextFile, also: Sequence[str]) -> list[list[str]]:
+    """The option `also`: the values of columns.
+
+    Args:
+        file: the texts and the columns.
+        also: names of columns.
+
+    Raises:
+        ValueError: if a column has no plain values.
+    """
+    columns = []
+    for name in also:
+        with naming(file, name):
+            columns.append(strings_of(file.column(name)))
+    return columns
 
 
 @contextmanager

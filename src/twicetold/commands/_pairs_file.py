@@ -24,13 +24,21 @@ from twicetold.tables.files import open_rows
 SIDES = ("left", "right")
 
 
-def pairs_of(file: str, texts: TextFile, limits: Limits | None, *, unanswered: bool = False) -> tuple[Ints, Ints, Any]:
-    """The option `pairs` of `twicetold.Model.dedupe`.
+def pairs_of(
+    file: str,
+    texts: TextFile,
+    limits: Limits | None,
+    *,
+    right: TextFile | None = None,
+    unanswered: bool = False,
+) -> tuple[Ints, Ints, Any]:
+    """The option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`.
 
     Args:
         file: its path.
         texts: whose rows the pairs are of.
         limits: of what may be linked.
+        right: file with the rows on the right, if they are of another one; `limits` then count them on from the others.
         unanswered: give pairs without an answer as well.
 
     Raises:
@@ -52,23 +60,26 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None, *, unanswered: b
     answers = _answers(column(SAME), rows.name, at)
     given = np.flatnonzero((answers != MISSING) | unanswered)
     same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
-    names = column_of(texts.names).cast(pa.string())
     sides = []
-    for side in SIDES:
+    for side, rows_of in zip(SIDES, (texts, right or texts), strict=True):
+        names = column_of(rows_of.names).cast(pa.string())
         asked = column(side).cast(pa.string()).take(pa.array(given))
         place = pc.index_in(asked, names)
         unknown = np.flatnonzero(pc.is_null(place).to_numpy(zero_copy_only=False))
         if len(unknown):
-            kind = f"an id of {texts.id_column!r}" if texts.id_column else f"the number of a row, 1 to {len(names):,}"
-            what = f"expected {kind} in {texts.name}; got {shown(asked[int(unknown[0])].as_py())}"
+            ids = rows_of.id_column
+            kind = f"an id of {ids!r}" if ids else f"the number of a row, 1 to {len(names):,}"
+            what = f"expected {kind} in {rows_of.name}; got {shown(asked[int(unknown[0])].as_py())}"
             raise ValueError(f"{rows.name}: {at([int(given[unknown[0]])])}, column {side!r}: {what}")
         sides.append(place.to_numpy(zero_copy_only=False).astype(np.int64))
         if f"{side}_text" in rows.columns:
-            _check_texts(column(f"{side}_text").take(pa.array(given)), texts, sides[-1], rows.name, lines[given])
+            _check_texts(column(f"{side}_text").take(pa.array(given)), rows_of, sides[-1], rows.name, lines[given])
     known = answers[given] != MISSING
     given = given[known]
+    before, count = (0, len(texts.texts)) if right is None else (len(texts.texts), len(texts.texts) + len(right.texts))
     try:
-        Constraints.of(len(texts.texts), sides[0][known], sides[1][known], answers[given] == 1).require_allowed(limits)
+        ends = sides[0][known], sides[1][known] + before
+        Constraints.of(count, *ends, answers[given] == 1).require_allowed(limits)
     except MustLinkRefused as error:
         raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
     except Contradiction as error:

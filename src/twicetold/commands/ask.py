@@ -1,5 +1,6 @@
 """`twicetold ask`: questions about the pairs of a file's texts that the matcher is least sure of."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,9 @@ from twicetold.matching.senses import Sense
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
+    from twicetold.dedupe.limits import Limits
     from twicetold.dedupe.options import Choices
-    from twicetold.dedupe.questions import Answers
+    from twicetold.dedupe.questions import Answers, Questions
     from twicetold.use.model import Model
 
 COUNT = 20
@@ -40,6 +42,7 @@ def ask(
     ] = None,
     compare: Compare = None,
     sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
+    also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
 ) -> None:
     """Answer questions about the pairs of texts that dedupe is least sure of.
 
@@ -53,7 +56,7 @@ def ask(
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
     """
     with progress("loading libraries"):
-        from twicetold.commands._columns import fitted_to
+        from twicetold.commands._columns import fitted_to, further, listed
         from twicetold.commands._dedupe_file import TextFile
 
     answers = answers_beside(file) if out is None else out
@@ -63,13 +66,15 @@ def ask(
             file,
             text=reading.text,
             id_column=id_column,
+            needed=(columns := listed(also)),
             skip_bad=reading.skip_bad,
             added=(),
             **file_format(reading.format),
         )
     with progress("learning the words of the texts"):
         model = fitted_to(read, compare)
-    ask_about(model, read, answers, count=count, options={"sense": sense})
+    beside = dict(zip(columns, further(read, columns), strict=True))
+    ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)
 
 
 def answers_beside(file: str) -> Path:
@@ -85,38 +90,77 @@ def answers_beside(file: str) -> Path:
     return Path(f"{file}.answers.csv")
 
 
-def ask_about(model: "Model", read: "TextFile", file: Path, *, count: int, options: "Choices") -> "Answers":
-    """Ask until the file of answers has `count` pairs, or the person stops.
+def ask_of_file(
+    model: "Model",
+    read: "TextFile",
+    answers: Path,
+    *,
+    count: int,
+    options: "Choices",
+    beside: "Mapping[str, Sequence[str]]",
+) -> "Answers":
+    """Ask about pairs of one file; arguments: `ask_about`.
 
     Args:
         model: that is fitted to the texts.
         read: the texts.
-        file: of answers.
+        answers: file of answers.
+        count: of pairs.
+        options: of the dedupe that the answers are for.
+        beside: further columns, which are compared as well.
+    """
+    from twicetold.dedupe.limits import Limits
+
+    def begin(pairs: "Answers") -> "Questions":
+        about: Choices = {**options, "also": list(beside.values()), "pairs": pairs}
+        return model.questions(read.texts, **about)
+
+    limits = Limits.of(len(read.texts), options.get("same", ()), options.get("within", ()))
+    known: Any = options.get("pairs")
+    return ask_about(begin, [read], answers, count=count, known=known, limits=limits, beside=beside)
+
+
+def ask_about(
+    begin: "Callable[[Answers], Questions]",
+    files: "Sequence[TextFile]",
+    answers: Path,
+    *,
+    count: int,
+    known: "Answers | None" = None,
+    limits: "Limits | None" = None,
+    beside: "Mapping[str, Sequence[str]] | None" = None,
+) -> "Answers":
+    """Ask until the file of answers has `count` pairs, or the person stops.
+
+    Args:
+        begin: from answers to the questions that are left.
+        files: of the texts; two for pairs across them.
+        answers: file of answers.
         count: of pairs that are asked about, with those that are in the file.
-        options: of the dedupe that the answers are for; pairs among them are not asked about.
+        known: other answers; their pairs are not asked about.
+        limits: of links, which answers must not contradict.
+        beside: further columns to show, a value of each row of all files.
 
     Returns:
-        all pairs with answers: those of the options before those of the file.
+        all pairs with answers, as the questions count rows: the known ones before those of the file.
     """
     from twicetold.commands._pairs_file import pairs_of
-    from twicetold.dedupe.limits import Limits
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Asking
 
     console = Console(stderr=True)
-    with only_process(lock_beside(file), f"ask {file}"):
-        known: Any = [options.get("pairs") or ([], [], [])]
-        if file.exists():
-            limits = Limits.of(len(read.texts), options.get("same", ()), options.get("within", ()))
-            known.append(pairs_of(str(file), read, limits, unanswered=True))
-        left, right, same = ([each for side in sides for each in side] for sides in zip(*known, strict=True))
-        about: Choices = {**options, "pairs": (left, right, same)}
+    with only_process(lock_beside(answers), f"ask {answers}"):
+        pairs: list[Any] = [known or ([], [], [])]
+        if answers.exists():
+            pairs.append(pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True))
+        left, right, same = ([each for side in sides for each in side] for sides in zip(*pairs, strict=True))
         with console.status("comparing the texts"):
-            questions = model.questions(read.texts, **about)
-        state = Asking.begin(file, questions, read.names.to_pylist(), count=count)
+            questions = begin((left, right, same))
+        names = [name for file in files for name in file.names.to_pylist()]
+        state = Asking.begin(answers, questions, names, count=count, beside=beside)
         ask_all(console, state, OF_ASK)
         if state.next is None and len(state.review.pairs) < count:
             console.print("no other two texts are near enough to ask about", soft_wrap=True)
         if state.review.pairs:
-            tell_answered(console, state.review)
+            tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
     return questions.pairs

@@ -62,7 +62,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
 
     with progress("loading libraries"):
         from twicetold.commands import _dedupe_messages, ask
-        from twicetold.commands._columns import fitted_to, needed, options_of
+        from twicetold.commands._columns import fitted_to, listed, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
 
     def tell(step: str) -> None:
@@ -94,7 +94,9 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         print(json_text(asdict(tried)) if common.as_json else _dedupe_messages.by_threshold(tried))
         return
     if alone.ask is not None:
-        options["pairs"] = ask.ask_about(loaded, read, given["answers"], count=alone.ask, options=options)
+        beside = dict(zip(listed(given["also"]), options["also"], strict=True))
+        asking: Any = {"count": alone.ask, "options": options, "beside": beside}
+        options["pairs"] = ask.ask_of_file(loaded, read, given["answers"], **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
     kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)

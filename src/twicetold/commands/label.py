@@ -105,11 +105,11 @@ def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: b
         tell_answered(console, review)
 
 
-def tell_answered(console: Console, review: "Review") -> None:
-    """Say how many pairs of a file have answers, and what these are for."""
+def tell_answered(console: Console, review: "Review", command: str = "dedupe") -> None:
+    """Say how many pairs of a file have answers, and which command groups or links by them."""
     given = sum(answer is not None for answer in review.answers)
     console.print(
-        f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for dedupe --pairs "
+        f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for {command} --pairs "
         f"{review.file}",
         markup=False,
         soft_wrap=True,

@@ -1,6 +1,6 @@
 """`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,48 +15,49 @@ from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
-    from twicetold.dedupe.link import LinkedRows
+    from twicetold.dedupe.link import Answers, TwoTables
+    from twicetold.dedupe.linked_rows import LinkedRows
 
 SHOWN = 3  # of the least probable pairs
 SIDES = ("left", "right")
 FILE = "CSV, TSV, JSON lines or Parquet; - for stdin."
 Repeated = list[str] | None
+SEVERAL = "COLUMN,… or LEFT=RIGHT,…"
 
 
-def _column(name: str, help: str, *, default: bool | str = True, metavar: str = "COLUMN or LEFT,RIGHT") -> Any:
+def _column(name: str, help: str, *, default: bool | str = True, metavar: str = "COLUMN or LEFT=RIGHT") -> Any:
     return typer.Option(name, metavar=metavar, help=help, show_default=default)
 
 
 @dataclass(frozen=True)
 class Columns(Reading):
-    """Options by which two files are read; a column has one name in both, or two with a comma between them."""
+    """Options by which two files are read; a column has one name in both, or two as in LEFT=RIGHT."""
 
     text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
     id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="numbers of rows, from 1")] = None
-    same: Annotated[Repeated, _column("--same", HELP["same"])] = None
+    same: Annotated[Repeated, _column("--same", HELP["same"], metavar=SEVERAL)] = None
     within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
-    also: Annotated[Repeated, _column("--also", "Compare it as well; may be given several times.")] = None
+    also: Annotated[Repeated, _column("--also", HELP["also"].partition(", ")[2].capitalize(), metavar=SEVERAL)] = None
 
-    def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, list[Any]]]":
+    def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, Any]]":
         """Read a file, and the values of the columns that options name, by option.
 
         Args:
             file: its path, or `-`.
             side: 0 for the left file, 1 for the right one.
         """
-        from twicetold.commands._columns import limits, window
+        from twicetold.commands._columns import further, limits, listed, window
         from twicetold.commands._dedupe_file import TextFile
 
-        same, also = ([_names(each)[side] for each in asked or []] for asked in (self.same, self.also))
-        sizes = [window(each) for each in self.within or []]
-        within = [f"{_names(column)[side]}:{size}" for column, size in sizes]
+        same, also = ([_names(each)[side] for each in listed(asked)] for asked in (self.same, self.also))
+        sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
-        needed = [*same, *also, *(_names(column)[side] for column, _ in sizes)]
+        needed = [*same, *also, *(column for column, _ in sizes)]
         reading: Any = {"skip_bad": self.skip_bad, "added": (), **file_format(self.format)}
         with progress(f"reading {file}"):
             read = TextFile.read(file, text=text, id_column=id_column, needed=needed, **reading)
-        equal, windows = limits(read, same, within)
-        return read, {"same": equal, "within": windows, "also": [read.column(name) for name in also]}
+        equal, windows = limits(read, same, [f"{column}:{size}" for column, size in sizes])
+        return read, {"same": equal, "within": windows, "also": further(read, also)}
 
 
 @with_options
@@ -66,12 +67,17 @@ def link(
     columns: Columns,
     out: OutFile = "-",
     threshold: Annotated[float, typer.Option("--threshold", help="Least probability of a link.")] = 0.5,
+    pairs: Annotated[str | None, typer.Option("--pairs", metavar="FILE", help=HELP["pairs"])] = None,
+    ask: Annotated[
+        int | None,
+        typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),
+    ] = None,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
     compare: Annotated[
         str | None,
         typer.Option(
             "--compare",
-            metavar=f"{LETTERS}|VECTORS or LEFT,RIGHT",
+            metavar=f"{LETTERS}|VECTORS or LEFT=RIGHT",
             help=f"{LETTERS} and words alone, or your vectors as well: .npy files, columns, a folder of model2vec.",
             show_default="letters and words, and vectors if the extra static is installed",
         ),
@@ -83,22 +89,28 @@ def link(
 
     Examples:
         twicetold link questions.csv new.csv -o linked.csv
-        twicetold link questions.csv new.csv --one-to-one -o linked.csv
+        twicetold link questions.csv new.csv --one-to-one --ask 5 -o linked.csv
 
     A row is written for each pair: left and right (numbers of rows, from 1, or ids), left_text, right_text,
     probability that both say the same. Pairs within one file are not looked at. No labels are needed: the probability
-    is that of a matcher that was learnt on other files.
+    is that of a matcher that was learnt on other files. With --ask you are shown the least certain pairs first; your
+    answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
     """
     import sys
 
+    answers = None if ask is None else _answers_of(left, right)
     named = (None, None) if compare in (None, LETTERS) else _names(compare)
-    _check(left, right, {"pairs": out, "page": html}, named, as_json=as_json)
+    written = {"pairs": out, "page": html, "answers": None if answers is None else str(answers)}
+    read = {"left vectors": named[0], "right vectors": named[1], "known pairs": pairs}
+    _check(left, right, written, read, as_json=as_json)
     with progress("loading libraries"):
-        from twicetold.commands._columns import vectors_of
-        from twicetold.dedupe.link import link as link_rows
+        from twicetold.commands._columns import listed, vectors_of
+        from twicetold.commands._pairs_file import pairs_of
+        from twicetold.dedupe.link import TwoTables, require_threshold
         from twicetold.tables.files import write_rows
         from twicetold.tables.streams import STANDARD
 
+    require_threshold(threshold)
     one, of_left = columns.read(left, 0)
     other, of_right = columns.read(right, 1)
     same, also = (list(zip(of_left[name], of_right[name], strict=True)) for name in ("same", "also"))
@@ -108,7 +120,12 @@ def link(
         found = [vectors_of(file, name) for file, name in zip((one, other), named, strict=True)]
         options["vectors"] = found[0] if named[0] == named[1] and Path(named[0]).is_dir() else found
     with progress("comparing the texts"):
-        linked = link_rows(one.texts, other.texts, threshold=threshold, one_to_one=one_to_one, **options)
+        tables = TwoTables.of(one.texts, other.texts, **options)
+    known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)
+    if ask is not None and answers is not None:
+        beside = {name: [*a, *b] for name, (a, b) in zip(listed(columns.also), also, strict=True)}
+        known = _answered(tables, (one, other), answers, count=ask, known=known, beside=beside)
+    linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
         write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
@@ -123,15 +140,40 @@ def link(
         print(f"{out}: {counted(len(linked), 'pair')}", file=sys.stderr)
 
 
+def _answers_of(left: str, right: str) -> Path:
+    """The file of answers about pairs of two files."""
+    from twicetold.commands.ask import answers_beside
+    from twicetold.tables.streams import STANDARD
+
+    return answers_beside(STANDARD if STANDARD in (left, right) else f"{left}-{Path(right).name}")
+
+
+def _answered(
+    tables: "TwoTables",
+    files: "tuple[TextFile, TextFile]",
+    answers: Path,
+    *,
+    count: int,
+    known: Any,
+    beside: Mapping[str, Sequence[str]],
+) -> "Answers":
+    """All answers about rows of both files, after questions; arguments: `ask.ask_about`."""
+    from twicetold.commands.ask import ask_about
+
+    options: Any = {"count": count, "known": known, "limits": tables.limits, "beside": beside}
+    left, right, same = ask_about(tables.questions, files, answers, **options)
+    return left, [row - tables.counts[0] for row in right], same
+
+
 def _names(asked: str) -> tuple[str, str]:
     """The names of a column in the left file and in the right one.
 
     Raises:
         typer.BadParameter: if there are more than two, or one is empty.
     """
-    names = asked.split(",")
+    names = asked.split("=")
     if len(names) > 2 or not all(names):
-        raise typer.BadParameter(f"expected a column of both files, or LEFT,RIGHT, got {asked!r}")
+        raise typer.BadParameter(f"expected a column of both files, or LEFT=RIGHT, got {asked!r}")
     return names[0], names[-1]
 
 
@@ -139,7 +181,7 @@ def _check(
     left: str,
     right: str,
     written: Mapping[str, str | None],
-    vectors: tuple[str | None, str | None],
+    read: Mapping[str, str | None],
     *,
     as_json: bool,
 ) -> None:
@@ -154,8 +196,7 @@ def _check(
         raise typer.BadParameter("--json prints to stdout: write the pairs to a file, with -o")
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
-    read = {"left texts": left, "right texts": right, "left vectors": vectors[0], "right vectors": vectors[1]}
-    require_apart(written, read)
+    require_apart(written, {"left texts": left, "right texts": right, **read})
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:

@@ -134,6 +134,20 @@ class Constraints:
         differ = left != right
         return Constraints(left[differ], right[differ], self.same[differ])
 
+    def implied(self, count: int, left: Ints, right: Ints) -> Floats:
+        """(C,) 1 for pairs of n texts that must-link pairs join, 0 for those that a cannot-link pair separates, or NaN.
+
+        Args:
+            count: n.
+            left: (C,) one text.
+            right: (C,) the other one.
+        """
+        part = components(count, *self.must_link)
+        one, other = part[left], part[right]
+        known = np.where(one == other, 1.0, np.nan)
+        known[np.isin(_keys(count, one, other), self._separate(part))] = 0.0
+        return known
+
     def without(self, links: Links) -> Links:
         """The links that are no pair of these."""
         return _without(links, self.left, self.right)

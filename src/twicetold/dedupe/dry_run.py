@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twicetold.dedupe.dedupe import Prepared, Progress
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.evaluation.group_metrics import GroupScores
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule

@@ -7,7 +7,7 @@ of each step of a chain, so a group of texts that follow each other may span mor
 Shape letters: n rows, C pairs, W windows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,18 +50,18 @@ class Limits:
             TypeError: if a column has values of a kind that cannot be used.
             ValueError: if a column has another length, a value is no number or date, or a size is none.
         """
-        _require_lists(same, within)
+        require_list("same", same)
+        require_list("within", within, example='[(column, "3d")]')
+        for number, pair in enumerate(within):
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')
         if not len(same) and not len(within):
             return None
         codes = [codes_of(column) for column in same]
         sizes = [size_of(size) for _, size in within]
         values = [(times_of if timed else numbers_of)(each[0]) for each, (_, timed) in zip(within, sizes, strict=True)]
         for name, columns in (("same", codes), ("within", values)):
-            for number, column in enumerate(columns):
-                if len(column) != count:
-                    raise ValueError(
-                        f"{name}[{number}]: expected a value for each of {counted(count, 'text')}, got {len(column):,}"
-                    )
+            require_lengths(name, columns, count)
         missing = np.zeros(count, bool)
         block = np.zeros(count, np.int64)
         for code in codes:
@@ -102,11 +102,24 @@ class Limits:
         return int(wider.sum())
 
 
-def _require_lists(same: Sequence[Column], within: Sequence[tuple[Column, Size]]) -> None:
-    """Refuse one column in place of a list of columns."""
-    for name, columns, example in (("same", same, "[column]"), ("within", within, '[(column, "3d")]')):
-        if not isinstance(columns, list | tuple):
-            raise TypeError(f"{name}: expected a list, such as {example}, got {type(columns).__name__}")
-    for number, pair in enumerate(within):
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')
+def require_list(name: str, columns: object, *, example: str = "[column]") -> None:
+    """Refuse one column in place of a list of columns.
+
+    Raises:
+        TypeError: if there is no list.
+    """
+    if not isinstance(columns, list | tuple):
+        raise TypeError(f"{name}: expected a list, such as {example}, got {type(columns).__name__}")
+
+
+def require_lengths(name: str, columns: Sequence[Sized], count: int) -> None:
+    """Check that columns have n values each.
+
+    Raises:
+        ValueError: if one has another number.
+    """
+    for number, column in enumerate(columns):
+        if len(column) != count:
+            raise ValueError(
+                f"{name}[{number}]: expected a value for each of {counted(count, 'text')}, got {len(column):,}"
+            )

@@ -20,10 +20,13 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import NEIGHBOURS
 from twicetold.evaluation.decision import Decision
 from twicetold.matching.candidates import EXACT, Ends, Pairs, candidates, lexical_rows, nearest_pairs, pair_dots
+from twicetold.matching.compared import Compared
 from twicetold.matching.matcher import Matcher, Sense
-from twicetold.matching.pair_features import Column, pair_features
+from twicetold.matching.pair_features import Column
+from twicetold.matching.records import all_features
 from twicetold.matching.terms import Csr, Terms
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
+from twicetold.normal_form import normal_form
 from twicetold.trained.fitted import member_vectors
 from twicetold.trained.scoring import TrainedModel
 
@@ -42,6 +45,7 @@ class MatchedTexts:
         pairs: C candidates.
         columns: (C,) their features.
         matcher: that scores them.
+        also: further columns, m values each in their normal form.
     """
 
     order: Ints
@@ -50,6 +54,7 @@ class MatchedTexts:
     pairs: Pairs
     columns: dict[str, Column]
     matcher: Matcher
+    also: Sequence[Sequence[str]] = ()
     score_is_dot_product: bool = False
 
     @classmethod
@@ -61,6 +66,7 @@ class MatchedTexts:
         sense: Sense = "same",
         limits: Limits | None = None,
         searched: Vectors | None = None,
+        also: Sequence[Sequence[str]] = (),
     ) -> "MatchedTexts":
         """Compare texts.
 
@@ -70,15 +76,24 @@ class MatchedTexts:
             sense: what "the same" means.
             limits: of links between them; None: there are none.
             searched: their search vectors, where there are limits.
+            also: further columns, m values each, empty where one is missing.
         """
-        order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-        ordered = [texts[number] for number in order.tolist()]
+        records = list(zip(texts, *map(normal_form, also), strict=True))
+        order = np.array(sorted(range(len(texts)), key=records.__getitem__), np.int64)
+        ordered, *further = zip(*(records[number] for number in order.tolist()), strict=True)
         vectors, terms, among = member_vectors(model, ordered), Terms.of(ordered), None
         if limits is not None and searched is not None:
             among = partial(_within, vectors=vectors, searched=of_rows(searched, order), limits=limits.take(order))
         pairs = candidates(terms, vectors, among=among)
-        matcher = Matcher.generic(sense, vectors=vectors is not None)
-        return cls(order, terms, vectors, pairs, pair_features(terms, pairs), matcher)
+        matcher = Matcher.generic(sense, vectors=vectors is not None, records=bool(also))
+        return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
+
+    @classmethod
+    def of_tables(cls, compared: Compared, matcher: Matcher) -> "MatchedTexts":
+        """The distinct texts of two tables."""
+        order = np.arange(len(compared.first))
+        known = compared.terms, compared.vectors, compared.pairs, compared.columns
+        return cls(order, *known, matcher, compared.also)
 
     @property
     def blank(self) -> int:
@@ -114,6 +129,13 @@ class MatchedTexts:
     def keeping(self, texts: Ints) -> "MatchedTexts":
         """Itself."""
         return self
+
+    def where(self, kept: NDArray[np.bool_]) -> "MatchedTexts":
+        """The same with some of the C candidates."""
+        one = self.pairs
+        cosine = None if one.cosine is None else one.cosine[kept]
+        pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine)
+        return replace(self, pairs=pairs, columns={name: column[kept] for name, column in self.columns.items()})
 
     def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "MatchedTexts":
         """The same with the matcher moved by answers.
@@ -176,7 +198,7 @@ class MatchedTexts:
             np.append(pair_dots(both, left, right), self.pairs.lexical[touched]),
             None if cosine is None or known is None else np.append(cosine, known[touched]),
         )
-        columns = pair_features(self.terms, pairs)
+        columns = all_features(self.terms, pairs, self.also)
         return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
 
 

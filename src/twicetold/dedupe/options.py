@@ -66,6 +66,9 @@ class DedupeOptions:
         within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
             `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w. By
             the rule `complete` it holds of all texts of a group; else a chain of links may span more.
+        also: further columns of texts, numbers or dates, such as `[frame["brand"], frame["price"]]`, whose agreement
+            counts as well where nobody has labelled texts like these: their values are equal, near, contradicting or
+            missing. Rows are exact copies only if they are equal in these, too.
         pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
             groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
         review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
@@ -76,7 +79,8 @@ class DedupeOptions:
 
     Raises:
         TypeError: if a number is none, such as the text "0.5".
-        ValueError: if a value is out of range, or both a precision and a threshold are given.
+        ValueError: if a value is out of range, both a precision and a threshold are given, or further columns and a
+            sense that was learnt without any.
 
     Examples:
         >>> from twicetold.dedupe.options import DedupeOptions
@@ -100,13 +104,19 @@ class DedupeOptions:
         stages=("group",),
     )
     same: "Sequence[Column]" = _option(
-        (), "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
+        (), "Link rows with equal values alone.", asked=list[str] | None, metavar="COLUMN,…"
     )
     within: "Sequence[tuple[Column, Size]]" = _option(
         (),
         "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
         asked=list[str] | None,
         metavar="COLUMN:SIZE",
+    )
+    also: "Sequence[Column]" = _option(
+        (),
+        "Without MODEL, compare further columns as well: texts, numbers or dates.",
+        asked=list[str] | None,
+        metavar="COLUMN,…",
     )
     pairs: "tuple[Column, Column, Column] | None" = _option(
         None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
@@ -131,6 +141,8 @@ class DedupeOptions:
                 raise ValueError(f"{name} is between 0 and 1, got {value:g}")
         require_number("review", self.review, whole=True)
         self._check_names()
+        if len(self.also) and self.sense != "same":
+            raise ValueError(f"further columns (also) count for the sense 'same' alone, got {self.sense!r}")
         if self.review < 0:
             raise ValueError(f"expected a number of pairs to review, got {self.review}")
 
@@ -159,6 +171,7 @@ class Choices(TypedDict, total=False):
     keep: "Keep | tuple[KeepBy, Column]"
     same: "Sequence[Column]"
     within: "Sequence[tuple[Column, Size]]"
+    also: "Sequence[Column]"
     pairs: "tuple[Column, Column, Column] | None"
     review: int
     truth: "Column | None"

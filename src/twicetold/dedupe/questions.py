@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.dedupe import Prepared
 from twicetold.dedupe.matched import MatchedTexts
 from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.prepared import Prepared
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints
@@ -51,12 +51,11 @@ class Questions:
     """Questions about texts, the hardest first, and the answers to them.
 
     Args:
-        prepared: the distinct texts, with their candidate pairs.
+        matched: m distinct texts, with their candidate pairs.
+        place: (n,) the distinct text of each.
+        rows: (m,) a row with each distinct text.
         texts: n of them.
         answers: to pairs of them that were asked about before, as `pairs` gives them.
-
-    Raises:
-        TypeError: if no generic matcher compares the texts.
 
     Examples:
         >>> import twicetold
@@ -73,14 +72,15 @@ class Questions:
         array([0, 0, 1, 2, 2])
     """
 
-    def __init__(self, prepared: Prepared, texts: Sequence[str], answers: Answers = ([], [], [])) -> None:
-        if prepared.matched is None:
-            raise TypeError(
-                "questions are about pairs that the generic matcher compares, and this model compares texts by a "
-                "score of its own: leave MODEL out (twicetold.fit(texts)), or let label draw pairs for it"
-            )
-        self._matched: MatchedTexts = prepared.matched
-        self._place, self._rows = prepared.distinct.place, prepared.distinct.rows
+    def __init__(
+        self,
+        matched: MatchedTexts,
+        place: Ints,
+        rows: Ints,
+        texts: Sequence[str],
+        answers: Answers = ([], [], []),
+    ) -> None:
+        self._matched, self._place, self._rows = matched, place, rows
         self._texts, self._answers = texts, answers
 
     @classmethod
@@ -92,11 +92,21 @@ class Questions:
         *,
         progress: Callable[[str], None],
     ) -> "Questions":
-        """Questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`."""
+        """Questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`.
+
+        Raises:
+            TypeError: if no generic matcher compares the texts.
+        """
         prepared = Prepared.of(model, texts, options, encoded=None, progress=progress)
+        if prepared.matched is None:
+            raise TypeError(
+                "questions are about pairs that the generic matcher compares, and this model compares texts by a "
+                "score of its own: leave MODEL out (twicetold.fit(texts)), or let label draw pairs for it"
+            )
         left, right, same = options.pairs or ((), (), ())
         known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
-        return cls(prepared, texts, (np.asarray(left).tolist(), np.asarray(right).tolist(), known))
+        asked = np.asarray(left).tolist(), np.asarray(right).tolist(), known
+        return cls(prepared.matched, prepared.distinct.place, prepared.distinct.rows, texts, asked)
 
     @property
     def pairs(self) -> Answers:

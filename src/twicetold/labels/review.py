@@ -7,7 +7,7 @@ in it stays.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -157,16 +157,26 @@ class Asking:
         review: the file.
         names: of the rows, by which the file names them.
         count: of pairs that the file has in the end.
+        beside: further columns, a value of each row, which are shown below the texts.
     """
 
     questions: Questions
     review: Review
     names: Sequence[Any]
     count: int
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _open: Question | None = None
 
     @classmethod
-    def begin(cls, file: Path, questions: Questions, names: Sequence[Any], *, count: int) -> "Asking":
+    def begin(
+        cls,
+        file: Path,
+        questions: Questions,
+        names: Sequence[Any],
+        *,
+        count: int,
+        beside: Mapping[str, Sequence[str]] | None = None,
+    ) -> "Asking":
         """Go on with a file of answers, or begin one, which is there once a question is answered.
 
         Raises:
@@ -176,7 +186,7 @@ class Asking:
             raise ValueError(f"expected a file of answers that ends in .csv, got {file}")
         new = pa.table({name: pa.array([], pa.string()) for name in ASKED})
         review = Review.read(file) if file.exists() else Review(file, "csv", new, [])
-        return cls(questions, review, names, count)
+        return cls(questions, review, names, count, beside or {})
 
     @property
     def next(self) -> int | None:
@@ -189,7 +199,14 @@ class Asking:
     def pairs(self) -> list[TextPair]:
         """The pairs of the file, and the one that is asked about."""
         asked = self._open
-        return [*self.review.pairs, *([] if asked is None else [TextPair(asked.left_text, asked.right_text)])]
+        if asked is None:
+            return self.review.pairs
+        sides = ((asked.left, asked.left_text), (asked.right, asked.right_text))
+        return [*self.review.pairs, TextPair(*(self._shown(row, text) for row, text in sides))]
+
+    def _shown(self, row: int, text: str) -> str:
+        """A text with the values of its row in further columns."""
+        return "\n".join([text, *(f"{name}: {values[row]}" for name, values in self.beside.items() if values[row])])
 
     def label(self, number: int, same: bool | None) -> None:
         """Keep an answer; None: the person cannot say."""

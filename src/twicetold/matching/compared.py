@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.candidates import NEAREST, Pairs, candidates
-from twicetold.matching.pair_features import Column, pair_features
-from twicetold.matching.records import record_features
+from twicetold.matching.pair_features import Column
+from twicetold.matching.records import all_features
 from twicetold.matching.terms import Terms
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Links, merge
@@ -34,6 +34,9 @@ class Compared:
         pairs: P candidates.
         columns: (P,) features by name.
         equal: (E,) and (E,) texts of the first and of the second table that are equal, in further columns as well.
+        terms: of the N texts.
+        vectors: (N, D); None without them.
+        also: further columns, N values each in their normal form.
     """
 
     text: NDArray[np.int64]
@@ -41,6 +44,9 @@ class Compared:
     pairs: Pairs
     columns: dict[str, Column]
     equal: tuple[NDArray[np.int64], NDArray[np.int64]]
+    terms: Terms
+    vectors: NDArray[np.float32] | None
+    also: Sequence[Sequence[str]]
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(P,) and (P,) first rows of the two texts of each pair, the earlier row on the left."""
@@ -92,14 +98,13 @@ def compare(
     _, first = np.unique(text, return_index=True)
     terms = Terms.of_folded([folded[0][row] for row in first])
     boundary = None if split is None else int(np.count_nonzero(first < split))
-    pairs = candidates(terms, None if vectors is None else vectors[first], nearest=nearest, split=boundary)
-    columns = pair_features(terms, pairs)
-    if also:
-        columns |= record_features([[column[row] for row in first] for column in folded[1:]], pairs)
+    known = None if vectors is None else vectors[first]
+    pairs = candidates(terms, known, nearest=nearest, split=boundary)
+    further = tuple([column[row] for row in first] for column in folded[1:])
     equal = [
         (number, place["1", *values])
         for (table, *values), number in place.items()
         if table == "0" and ("1", *values) in place
     ]
     one, other = np.array(equal, np.int64).reshape(-1, 2).T
-    return Compared(text, first, pairs, columns, (one, other))
+    return Compared(text, first, pairs, all_features(terms, pairs, further), (one, other), terms, known, further)

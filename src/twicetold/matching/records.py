@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.candidates import Pairs, pair_dots
-from twicetold.matching.pair_features import Column
-from twicetold.matching.terms import NOT_ALPHANUMERIC, letter_rows
+from twicetold.matching.pair_features import Column, pair_features
+from twicetold.matching.terms import NOT_ALPHANUMERIC, Terms, letter_rows
 
 NEAR_NUMBERS = 0.1  # difference as a share of the larger number
 NEAR_TEXTS = 0.5  # cosine by letters
+
+
+def all_features(terms: Terms, pairs: Pairs, also: Sequence[Sequence[str]] = ()) -> dict[str, Column]:
+    """(P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
+    return pair_features(terms, pairs) | (record_features(also, pairs) if also else {})
 
 
 def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str, Column]:

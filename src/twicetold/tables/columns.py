@@ -120,6 +120,19 @@ def codes_of(values: Column) -> Ints:
     return np.asarray(pc.fill_null(codes.cast(pa.int64()), MISSING).to_numpy(zero_copy_only=False))
 
 
+def strings_of(values: Column) -> list[str]:
+    """(n,) values as strings, so that a number is equal to one that is spelt; empty where one is missing.
+
+    Raises:
+        TypeError: if they are no column, or lists and the like.
+    """
+    column = column_of(values)
+    try:
+        return list(pc.fill_null(column.cast(pa.string()), "").to_pylist())
+    except pa.ArrowException as error:
+        raise TypeError(f"expected texts, numbers or dates, got {column.type}") from error
+
+
 def answers_of(values: Column) -> Ints:
     """(n,) 1 where two texts say the same, 0 where they do not, by a person; `MISSING` where nothing is answered.
 

@@ -70,12 +70,11 @@ def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.
     return np.asarray(pairs[1][order][first], np.int64)
 
 
-def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | None = None) -> Matcher:
+def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
     """The matcher of these files, each kind with the same weight.
 
     Args:
         files: compared, with the truth.
-        spread: τ of answers.
         base: matcher of some of the features, learnt on more files, to start from; None: zeros.
 
     Raises:
@@ -114,7 +113,7 @@ def learn(files: Sequence[Labelled], *, spread: float = SPREAD, base: Matcher | 
         - prior
         for kind in np.unique(kinds)
     ]
-    return Matcher(names, mean, scale, prior, prior, np.array(differ), spread)
+    return Matcher(names, mean, scale, prior, prior, np.array(differ), SPREAD)
 
 
 def _sampled(
@@ -136,11 +135,14 @@ def _sampled(
 
 
 def held_out(
-    files: Sequence[Labelled], kinds: Sequence[str] | None = None, *, spread: float = SPREAD
+    files: Sequence[Labelled],
+    kinds: Sequence[str] | None = None,
+    *,
+    bases: Mapping[str, Matcher] | None = None,
 ) -> Mapping[str, Matcher]:
-    """For each kind, of all or of some, the matcher of all others."""
-    kinds = sorted({one.file.kind for one in files}) if kinds is None else kinds
-    return {kind: learn([one for one in files if one.file.kind != kind], spread=spread) for kind in kinds}
+    """For each kind, of all or of some, the matcher of all others, which starts from the one of `bases`, if any."""
+    kinds, bases = sorted({one.file.kind for one in files}) if kinds is None else kinds, bases or {}
+    return {kind: learn([one for one in files if one.file.kind != kind], base=bases.get(kind)) for kind in kinds}
 
 
 def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:

@@ -51,6 +51,22 @@ def test_the_words_that_differ_are_marked(twicetold):
     assert "[Whree] is the setting to [aeuto] updates for a [Pixel]" in done.stderr
 
 
+def test_further_columns_are_compared_and_shown(twicetold, tmp_path):
+    lines = [f'{number},a tent for {number % 7} and more,"maker {number % 5}",{number % 3}' for number in range(30)]
+    (tmp_path / "tents.csv").write_text("\n".join(["id,text,brand,price", *lines]))
+    options = ("tents.csv", "--compare", "letters", "--also", "brand,price")
+    done = twicetold("ask", *options, input="n\n")
+    assert "brand: maker [" in done.stderr
+    done = twicetold("dedupe", *options, "--ask", 3, "-o", "out.csv", input="n\nn\nn\n")
+    assert "3 of 3 pairs answered" in done.stderr, done.stderr
+    answers, group = rows(tmp_path / "tents.csv.answers.csv"), [row["group"] for row in rows(tmp_path / "out.csv")]
+    assert all(group[int(row["left"]) - 1] != group[int(row["right"]) - 1] for row in answers)
+    twicetold("dedupe", *options[:3], "-o", "plain.csv")
+    assert len({row["group"] for row in rows(tmp_path / "plain.csv")}) == 7 < len(set(group))
+    for also, message in (("brands", "Did you mean 'brand'?"), ("brand,,price", "names of columns with commas")):
+        assert message in twicetold("dedupe", "tents.csv", "--also", also).stderr
+
+
 def test_undo_takes_back_answers_of_this_session_and_of_the_last_one(twicetold, file):
     twicetold(*ASK, input="y\nn\n")
     first = rows(file)[0]

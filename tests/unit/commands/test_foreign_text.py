@@ -24,8 +24,8 @@ ABSENT = {
     ],
     "link": [
         ("{texts}", "{}"),
-        ("{texts}", "{pairs}", "--text", "text,{}"),
-        ("{texts}", "{pairs}", "--text", "text,left", "--same", "{}"),
+        ("{texts}", "{pairs}", "--text", "text={}"),
+        ("{texts}", "{pairs}", "--text", "text=left", "--same", "{}"),
     ],
     "index": [
         ("build", "{}", "{texts}", "-o", "{}"),
@@ -100,7 +100,7 @@ def test_texts_and_names_of_others_are_shown_as_they_stand_but_for_controls(call
     assert "verdict" in call("score", "{model}", "{}", "bank rate").output
     call("score", "{model}", "bank {}", "bank rate", "--json")
     assert shown in call("dedupe", "{model}", "{texts}", "-o", "out.csv", "--threshold", "0.01").output
-    assert shown in call("link", "{texts}", "{pairs}", "--text", "text,left", "-o", "linked.csv").output
+    assert shown in call("link", "{texts}", "{pairs}", "--text", "text=left", "-o", "linked.csv").output
     assert shown in call("search", "index", "bank rate").output
     assert shown in call("search", "index", "bank rate", "film {}").output
     assert shown in call("index", "info", "index").output

@@ -31,8 +31,8 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def call(*arguments):
-    return CliRunner().invoke(app, ["link", *arguments])
+def call(*arguments, input=None):
+    return CliRunner().invoke(app, ["link", *arguments], input=input)
 
 
 def rows(text):
@@ -40,7 +40,7 @@ def rows(text):
 
 
 def test_a_row_a_pair_and_a_summary_that_accounts_for_every_row(files):
-    options = (*LETTERS, "--text", "title,name", "--id", "id", "--skip-bad", "-o", "out.csv", "--json")
+    options = (*LETTERS, "--text", "title=name", "--id", "id", "--skip-bad", "-o", "out.csv", "--json")
     done = call("old.csv", "new.csv", *options)
     assert done.exit_code == 0, done.stderr
     linked = library.link(OLD, [text for text in NEW if text], lexical=True)
@@ -60,14 +60,14 @@ def test_a_row_a_pair_and_a_summary_that_accounts_for_every_row(files):
 
 
 def test_the_summary_in_sentences_names_the_least_probable_pairs(files):
-    done = call("old.csv", "new.csv", *LETTERS, "--text", "title,name", "--skip-bad", "--one-to-one")
+    done = call("old.csv", "new.csv", *LETTERS, "--text", "title=name", "--skip-bad", "--one-to-one")
     assert [(row["left"], row["right"]) for row in rows(done.stdout)] == [("1", "2"), ("3", "1")]
     assert "2 pairs\nold.csv: 3 rows, 2 linked, 1 not\n" in done.stderr
     assert "new.csv: 3 rows, 2 linked, 1 not, 1 bad row left out\nleast probable pairs:\n" in done.stderr
 
 
 def test_a_page_names_rows_by_their_ids(files):
-    options = (*LETTERS, "--text", "title,name", "--id", "id", "--skip-bad", "-o", "out.csv", "--html", "out.html")
+    options = (*LETTERS, "--text", "title=name", "--id", "id", "--skip-bad", "-o", "out.csv", "--html", "out.html")
     assert call("old.csv", "new.csv", *options).exit_code == 0
     page = (files / "out.html").read_text()
     assert "<td>left o0<td" in page
@@ -76,13 +76,37 @@ def test_a_page_names_rows_by_their_ids(files):
 
 
 def test_columns_limit_links_and_are_compared(files):
-    options = (*LETTERS, "--text", "title,name", "--skip-bad", "-o", "out.jsonl", "--json")
+    options = (*LETTERS, "--text", "title=name", "--skip-bad", "-o", "out.jsonl", "--json")
     done = call("old.csv", "new.csv", *options, "--same", "brand", "--threshold", "0.01")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["pairs"] == 0
-    done = call("old.csv", "new.csv", *options, "--also", "brand,brand", "--threshold", "0.01")
+    done = call("old.csv", "new.csv", *options, "--also", "brand=brand", "--threshold", "0.01")
     assert done.exit_code == 0, done.stderr
     assert len((files / "out.jsonl").read_text().splitlines()) == json.loads(done.stdout)["pairs"] >= 2
+
+
+def test_a_link_that_asks_links_by_the_answers_and_goes_on_where_it_stopped(files):
+    named = ("--text", "title=name", "--id", "id", "--also", "id=brand,brand")
+    options = (*LETTERS, *named, "--skip-bad", "-o", "out.csv")
+    answers = files / "old.csv-new.csv.answers.csv"
+    done = call("old.csv", "new.csv", *options, "--ask", "2", input="y\ns\n")
+    assert done.exit_code == 0, done.stderr
+    assert "brand: [b" in done.stderr
+    assert "1 of 1 pair answered. In old.csv-new.csv.answers.csv, for link --pairs old.csv-new.csv" in done.stderr
+    (first,) = rows(answers.read_text())
+    assert (first["left"][0], first["right"][0], first["same"]) == ("o", "n", "1")
+    linked = [(row["left"], row["right"]) for row in rows((files / "out.csv").read_text())]
+    assert (first["left"], first["right"]) in linked
+    done = call("old.csv", "new.csv", *options, "--ask", "2", input="n\n")
+    asked = rows(answers.read_text())
+    assert [row["same"] for row in asked] == ["1", "0"]
+    after = (files / "out.csv").read_text()
+    assert (asked[1]["left"], asked[1]["right"]) not in [(row["left"], row["right"]) for row in rows(after)]
+    done = call("old.csv", "new.csv", *options, "--pairs", answers.name)
+    assert (files / "out.csv").read_text() == after
+    answers.write_text(answers.read_text().replace(",n", ",o"))
+    done = call("old.csv", "new.csv", *options, "--pairs", answers.name)
+    assert "expected an id of 'id' in new.csv; got 'o" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,13 +114,13 @@ def test_columns_limit_links_and_are_compared(files):
     [
         ((), 1, "new.csv: which column has the texts? Name it with --text"),
         (("--text", "title"), 1, "new.csv: there is no column 'title'"),
-        (("--text", "title,name"), 1, "new.csv: 1 row cannot be used"),
-        (("--text", "a,b,c"), 2, "expected a column of both files, or LEFT,RIGHT, got 'a,b,c'"),
-        (("--text", "title,name", "--skip-bad", "--within", "brand"), 2, "--within: expected COLUMN:SIZE"),
-        (("--text", "title,name", "--skip-bad", "--within", "brand:5"), 1, "old.csv: column 'brand': expected numbers"),
-        (("--text", "title,name", "--same", "bran"), 1, "Did you mean 'brand'?"),
-        (("--text", "title,name", "--skip-bad", "--threshold", "1.5"), 1, "threshold: expected a probability"),
-        (("--text", "title,name", "--skip-bad", "--compare", "words"), 1, "or a column of old.csv, which has 'id'"),
+        (("--text", "title=name"), 1, "new.csv: 1 row cannot be used"),
+        (("--text", "a=b=c"), 2, "expected a column of both files, or LEFT=RIGHT, got 'a=b=c'"),
+        (("--text", "title=name", "--skip-bad", "--within", "brand"), 2, "--within: expected COLUMN:SIZE"),
+        (("--text", "title=name", "--skip-bad", "--within", "brand:5"), 1, "old.csv: column 'brand': expected numbers"),
+        (("--text", "title=name", "--same", "bran"), 1, "Did you mean 'brand'?"),
+        (("--text", "title=name", "--skip-bad", "--threshold", "1.5"), 1, "threshold: expected a probability"),
+        (("--text", "title=name", "--skip-bad", "--compare", "words"), 1, "or a column of old.csv, which has 'id'"),
         (("--json",), 2, "--json prints to stdout"),
         (("-o", "old.csv"), 2, "from which the left texts are read: name another file"),
         (("--html", "./old.csv"), 2, "the page would replace ./old.csv, from which the left texts are read"),
@@ -111,6 +135,11 @@ def test_what_cannot_be_done_is_named_and_no_file_is_written(options, code, mess
     assert done.exit_code == code, done.output
     assert message in done.stderr
     assert {path.name: path.read_text() for path in files.iterdir()} == before
+
+
+def test_answers_about_texts_of_standard_input_are_refused(files):
+    done = call("-", "new.csv", "--ask", "2", "-o", "out.csv")
+    assert (done.exit_code, "standard input is for the answers" in done.stderr) == (1, True)
 
 
 def test_one_file_on_both_sides_is_refused(files):
@@ -129,7 +158,7 @@ def test_vectors_of_ones_own_are_files_columns_or_a_function(files):
     known = dict(zip([*OLD, *texts[1]], np.concatenate(vectors), strict=True))
     found = library.link(*texts, vectors=lambda some: np.array([known[text] for text in some]), threshold=0.0)
     assert found.probability.tolist() == expected.probability.tolist()
-    for compared in ("old.npy,new.npy", "old,new"):
+    for compared in ("old.npy=new.npy", "old=new"):
         done = call("old.parquet", "new.parquet", "--compare", compared, "--threshold", "0", "-o", "out.csv")
         assert done.exit_code == 0, done.stderr
         written = [float(row["probability"]) for row in rows((files / "out.csv").read_text())]

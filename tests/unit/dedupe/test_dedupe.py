@@ -101,7 +101,7 @@ def test_the_representative_is_the_one_asked_for(keep, expected, run):
 
 def test_texts_with_more_links_than_are_held_are_counted(run, many, monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRS", 10)
-    monkeypatch.setattr("twicetold.dedupe.dedupe.NEIGHBOURS", 2)
+    monkeypatch.setattr("twicetold.dedupe.prepared.NEIGHBOURS", 2)
     model = twicetold.load(run())
     assert model.dedupe(many, threshold=0.6).summary.counts.unfinished > 0
     assert model.dedupe(many, threshold=0.999999).summary.counts.unfinished == 0
@@ -249,7 +249,7 @@ def test_a_family_whose_score_is_no_dot_product_scores_the_nearest_pairs(run, ma
     expected = model.dedupe(many, threshold=0.6, rule="components")
     reader = type(model.trained.read(TEXTS))
     monkeypatch.setattr(reader, "score_is_dot_product", property(lambda _: False))
-    monkeypatch.setattr("twicetold.dedupe.dedupe.NEIGHBOURS", 60)
+    monkeypatch.setattr("twicetold.dedupe.prepared.NEIGHBOURS", 60)
     found = model.dedupe(many, threshold=0.6, rule="components")
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_allclose(found.links.score, expected.links.score, atol=1e-6)

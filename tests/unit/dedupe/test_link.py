@@ -1,15 +1,18 @@
 """Links between two tables: across them only, within limits, and one to one by an exact assignment."""
 
+import csv
 import datetime
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import twicetold
-from twicetold.dedupe import link as module
-from twicetold.dedupe.link import assignment
+from twicetold.dedupe import linked_rows
+from twicetold.dedupe.assignment import assignment
+from twicetold.dedupe.link import TwoTables
 
 LEFT = [
     "Canon EOS-70D camera, 18 MP",
@@ -123,6 +126,69 @@ def test_further_columns_are_compared():
     assert by_pair[0, 0] > by_pair[0, 1] > by_pair[1, 1]
 
 
+def catalogues():
+    """Cameras of two shops, as texts, and the numbers of rows on both sides that are one."""
+    with (Path(__file__).parents[3] / "examples/products.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    sides = rows[::2], rows[1::2]
+    same = {
+        (a, b) for a, one in enumerate(sides[0]) for b, other in enumerate(sides[1]) if one["model"] == other["model"]
+    }
+    return *([row["title"] for row in side] for side in sides), same
+
+
+def f1(linked, same):
+    found = set(zip(linked.left.tolist(), linked.right.tolist(), strict=True))
+    return 2 * len(found & same) / (len(found) + len(same))
+
+
+def test_answers_raise_f1_and_go_on_where_they_stopped():
+    left, right, same = catalogues()
+    tables = TwoTables.of(left, right, lexical=True)
+    answers = [], [], []
+    for _ in range(2):
+        questions = tables.questions(answers)
+        for _ in range(5):
+            for asked in questions.next():
+                assert (left[asked.left], right[asked.right - len(left)]) == (asked.left_text, asked.right_text)
+                questions.answer(asked, (asked.left, asked.right - len(left)) in same)
+        one, other, said = questions.pairs
+        answers = one, [row - len(left) for row in other], said
+    assert len(set(zip(*answers[:2], strict=True))) == len(said) == 10
+    linked = tables.link(pairs=answers)
+    assert f1(tables.link(), same) + 0.2 < f1(linked, same)
+    found = set(zip(linked.left.tolist(), linked.right.tolist(), strict=True))
+    assert all(((a, b) in found) == known for a, b, known in zip(*answers, strict=True))
+    again = link(left, right, pairs=tuple(column[::-1] for column in answers))
+    assert pairs(again, left, right) == pairs(linked, left, right)
+
+
+@pytest.mark.parametrize("one_to_one", [False, True])
+def test_what_a_person_says_holds_for_equal_texts_and_follows_from_others(one_to_one):
+    said = ([1, 2, 2, 3], [0, 1, 3, 3], [True, True, True, False])
+    linked = link(pairs=said, one_to_one=one_to_one, threshold=1)
+    found = set(zip(linked.left.tolist(), linked.right.tolist(), strict=True))
+    assert {(1, 0), (4, 0)} & found
+    assert {(2, 1), (2, 3)} & found
+    assert one_to_one or {(1, 0), (4, 0), (2, 1), (2, 3)} <= found
+    every = link(pairs=said, threshold=0.001)
+    assert (3, 3) not in set(zip(every.left.tolist(), every.right.tolist(), strict=True))
+    with pytest.raises(ValueError, match="does not say the same, but"):
+        link(pairs=([1, 1], [0, 0], [True, False]))
+    with pytest.raises(ValueError, match="same or within keeps them apart"):
+        link(pairs=([0], [0], [True]), same=[(list("abcde"), list("xyza"))])
+    with pytest.raises(ValueError, match="rows of the right table, 0 to 3, got 4 as pair 0"):
+        link(pairs=([0], [4], [True]))
+
+
+def test_questions_are_within_limits():
+    left, right, _ = catalogues()
+    half = [[row % 2 for row in range(len(side))] for side in (left, right)]
+    asked = TwoTables.of(left, right, same=[tuple(half)], lexical=True).questions().next(5)
+    assert asked
+    assert all(half[0][each.left] == half[1][each.right - len(left)] for each in asked)
+
+
 def test_a_table_without_rows_has_no_pair():
     assert len(link([], RIGHT)) == len(link(LEFT, [], one_to_one=True)) == 0
     assert link([], RIGHT).unlinked()[1].tolist() == [0, 1, 2, 3]
@@ -150,6 +216,6 @@ def test_what_cannot_be_used_is_named(options, error, message):
 
 
 def test_too_many_pairs_of_equal_texts_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 5)
+    monkeypatch.setattr(linked_rows, "MOST", 5)
     with pytest.raises(ValueError, match="there are 9 pairs of rows, as equal texts stand in many rows of both tables"):
         link(["a red tent"] * 3, ["a red tent"] * 3)

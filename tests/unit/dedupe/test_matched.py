@@ -83,3 +83,60 @@ def test_what_makes_a_link_is_told_by_its_features(asked):
     told = found.why(np.arange(len(found.links)))
     assert len(told) == len(found.links)
     assert all(len(each.split(", ")) == 5 for each in told)
+
+
+BOOKS = ["guest editorial", "Guest  Editorial", "guest editorial", "the joins of large tables", "joins of large tables"]
+YEARS, VENUES = ["1999", "1999", "2001", "2004", None], ["TODS", "tods", "SIGMOD", "VLDB", "VLDB"]
+
+
+def books(order=range(5)):
+    """Groups of the books as sets of rows, by title, year and venue."""
+    texts, years, venues = ([column[row] for row in order] for column in (BOOKS, YEARS, VENUES))
+    found = twicetold.fit(texts, lexical=True).dedupe(texts, also=[years, venues])
+    return {frozenset(order[row] for row in np.flatnonzero(found.group == one)) for one in set(found.group)}, found
+
+
+def test_equal_texts_are_one_only_if_further_columns_are_equal_in_whatever_order_the_rows_are():
+    groups, found = books()
+    assert found.exact.tolist() == [0, 0, 2, 3, 4]
+    assert all({0, 1} <= group or not {0, 1} & group for group in groups)
+    assert books([4, 2, 0, 3, 1])[0] == groups
+
+
+def test_further_columns_count_and_answers_about_them_hold():
+    texts = [f"a tent for {number // 2 + 2} persons" for number in range(40)]
+    unlike = [f"maker {number}" for number in range(40)]
+    alike = [f"maker {number // 2}" for number in range(40)]
+    links = {}
+    for name, brand in (("unlike", unlike), ("alike", alike)):
+        model = twicetold.fit(texts, lexical=True)
+        links[name] = model.dedupe(texts, also=[brand])
+    assert set(links["alike"].exact) == set(range(0, 40, 2))
+    assert set(links["unlike"].exact) == set(range(40))
+    asked = twicetold.fit(texts, lexical=True).questions(texts, also=[unlike])
+    for _ in range(10):
+        for question in asked.next():
+            asked.answer(question, question.left_text == question.right_text)
+    after = twicetold.fit(texts, lexical=True).dedupe(texts, also=[unlike], pairs=asked.pairs)
+    assert all((after.group[a] == after.group[b]) == same for a, b, same in zip(*asked.pairs, strict=True))
+    assert (after.group[0::2] == after.group[1::2]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"also": "aaaaa"}, TypeError, "also: expected a list, such as [column], got str"),
+        ({"also": [["a"] * 4]}, ValueError, "also[0]: expected a value for each of 5 texts, got 4"),
+        ({"also": [[[1]] * 5]}, TypeError, "expected texts, numbers or dates, got list"),
+        ({"also": [["a"] * 5], "sense": "topic"}, ValueError, "for the sense 'same' alone, got 'topic'"),
+    ],
+)
+def test_further_columns_that_cannot_be_used_are_named(options, error, message):
+    with pytest.raises(error) as raised:
+        twicetold.fit(BOOKS, lexical=True).dedupe(BOOKS, **options)
+    assert message in str(raised.value)
+
+
+def test_further_columns_are_refused_where_texts_have_a_score_of_their_own(run, asked):
+    with pytest.raises(TypeError, match="leave MODEL out"):
+        twicetold.load(run("tfidf")).dedupe(asked, also=[["a"] * len(asked)])

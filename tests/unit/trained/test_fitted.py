@@ -45,7 +45,7 @@ def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_its
 
 def test_a_dedupe_by_the_matcher_fits_the_member_of_vectors_alone(monkeypatch, questions):
     model = twicetold.fit(questions)
-    monkeypatch.setattr("twicetold.dedupe.dedupe.search_vectors", None)
+    monkeypatch.setattr("twicetold.dedupe.prepared.search_vectors", None)
     model.dedupe(questions)
     assert "members" not in vars(model.trained)
     assert "decision" not in vars(model.trained)
