@@ -81,7 +81,7 @@ def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
     [
         (["models"], None, " has no models. Expected keys: models, seeds, variants"),
         (["models"], "dae", "models must be a list of names in conf/model/; got 'dae'"),
-        (["models"], ["dae", "tfidff"], "there is no model=tfidff: did you mean tfidf? There are: bimpm"),
+        (["models"], ["dae", "tfidff"], "there is no model=tfidff: did you mean tfidf? There are: bge_small"),
         (["models"], ["dae", "dae"], "names toy_news-dae-0 twice"),
         (["seed"], [], "there is no key 'seed': did you mean seeds?"),
         (["seeds", "dae"], ["0"], "seeds: dae must be a list of whole numbers; got ['0']"),
