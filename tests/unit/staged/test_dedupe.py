@@ -76,19 +76,8 @@ def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, m
     model, folder = run("static"), parts(many, 3)
     found, table = deduped(model, folder, "exact", threshold=0.9, exact=True, **small)
     assert found.cells == 0
-    assert found.recall == {}
     monkeypatch.setattr("twicetold.dedupe.candidates.EXACT_UP_TO", 10_000)
     assert columns(table) == as_one_file(model, many, threshold=0.9)[1]
-
-
-def test_the_share_of_links_that_were_found_is_measured(run, many, parts, deduped, small, monkeypatch):
-    model, folder = run("static"), parts(many, 1)
-    monkeypatch.setattr("twicetold.staged.dense.PROBES", 1)
-    found, _ = deduped(model, folder, threshold=0.9, memory=100_000, sampled=10_000)
-    exact, _ = deduped(model, folder, "exact", threshold=0.9, exact=True)
-    assert found.recall["links"] == 2 * exact.summary.counts.links
-    assert found.recall["found"] == 2 * found.summary.counts.links
-    assert 0.2 < found.recall["low"] < found.recall["recall"] < found.recall["high"] < 1
 
 
 def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(run, many, parts, deduped, tmp_path):
@@ -209,26 +198,13 @@ def test_the_summary_is_written_last_and_the_same_command_again_does_nothing(run
     assert "nothing is to be done" in lines[0]
 
 
-def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, deduped, small, tmp_path):
-    folder, told = parts(many[:600], 3), []
-    deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
-    more = parts(many[600:], 1, "more")
-    (more / "part-0.parquet").rename(folder / "part-9.parquet")
-    launch, tasks = stopping(-1)
-    _, table = deduped(run(), folder, threshold=0.6, launch=launch, progress=told.append, **small)
-    assert [name for stage, name in tasks if stage == "read"] == ["part-9.parquet"]
-    assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
-    assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
-    assert "1 part added since the last call: part-9.parquet" in told[0]
-
-
 def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts, deduped, small):
     folder = parts(many, 3)
-    deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
+    deduped(run(), folder, threshold=0.6, **small)
     more = parts(many[:200], 1, "more")
     (more / "part-0.parquet").rename(folder / "part-9.parquet")
     for texts in ([*many, *many[:200]], many):
-        found, table = deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
+        found, table = deduped(run(), folder, threshold=0.6, **small)
         alone, expected = as_one_file(run(), texts, threshold=0.6)
         assert columns(table) == expected
         assert found.groups == len(alone.kept())
@@ -246,11 +222,11 @@ def test_another_model_in_the_same_place_is_read_by_the_same_process(run, many, 
     assert columns(table) == as_one_file(model, many[:90], threshold=0.6)[1]
 
 
-@pytest.mark.parametrize("moment", ["whole", "kept", "killed"])
+@pytest.mark.parametrize("moment", ["whole", "killed"])
 def test_what_was_written_for_a_part_that_is_gone_is_deleted(moment, run, many, parts, deduped, tmp_path):
     folder = parts(many[:90], 3)
     launch, tasks = stopping(-1)
-    deduped(run(), folder, threshold=0.6, launch=launch, keep_stages=moment == "kept")
+    deduped(run(), folder, threshold=0.6, launch=launch)
     if moment == "killed":
         shutil.rmtree(tmp_path / "out")
         with pytest.raises(Stopped):
@@ -358,7 +334,6 @@ def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many,
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
     found, table = deduped(run(), parts(["bank rate", "drug trial", "vote game"], 2), threshold=0.999999)
     assert table["group"].to_pylist() == [0, 1, 2]
-    assert found.component is None
     assert found.summary.counts.largest == 1
 
 
