@@ -1,14 +1,13 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from twicetold.commands._options import (
     File,
-    FileFormat,
     Format,
     Index,
     IndexModel,
@@ -28,8 +27,6 @@ from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from twicetold.index.groups import GroupChanges
     from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
@@ -201,43 +198,19 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
         twicetold index groups faq
         twicetold index groups faq -o groups.csv
     """
-    from twicetold.index.info import grouped_texts
-
-    require_apart({"rows": out}, {"texts": folder})
-    _write(out, [grouped_texts(folder)], file_format(format or ("csv" if out == "-" else None)))
-
-
-@index.command()
-def export(
-    folder: Index,
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write, such as faq.parquet.")],
-) -> None:
-    """Write the id, text, group and vector of all texts, for a vector database.
-
-    Examples:
-        twicetold index export faq -o faq.parquet
-        twicetold index export faq -o faq.jsonl.gz
-    """
-    from twicetold.index.info import exported
-
-    _write(out, exported(folder), file_format(None))
-
-
-def _write(out: str, tables: "Iterable[pa.Table]", spelling: FileFormat) -> None:
-    """Write the rows of tables, and say how many there are."""
     import numpy as np
 
+    from twicetold.index.info import grouped_texts
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import write_rows
     from twicetold.tables.streams import STANDARD
 
-    count = 0
-    with write_rows(out, **spelling) as write:
-        for table in tables:
-            write(Block(table, np.arange(count + 1, count + 1 + table.num_rows)))
-            count += table.num_rows
+    require_apart({"rows": out}, {"texts": folder})
+    table = grouped_texts(folder)
+    with write_rows(out, **file_format(format or ("csv" if out == "-" else None))) as write:
+        write(Block(table, np.arange(1, 1 + table.num_rows)))
     if out != STANDARD:
-        _tell(f"{out}: {counted(count, 'row')}")
+        _tell(f"{out}: {counted(table.num_rows, 'row')}")
 
 
 @index.command()

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe.blocking import search_pairs
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
+from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.index.segments import Segment
 from twicetold.index.state import alive_of, groups_of, rows_of, vectors_of
@@ -78,14 +78,14 @@ class GroupRule:
     Args:
         model: that made the vectors.
         decision: score from which two texts are a link, and calibration.
-        constant: score minus dot product; None if scores are no dot products.
+        constant: score minus dot product.
         rule: how links make groups.
         neighbours: of each text that are compared.
     """
 
     model: LoadedModel
     decision: Decision
-    constant: float | None
+    constant: float
     rule: Rule
     neighbours: int
 
@@ -102,11 +102,7 @@ class GroupRule:
             distinct = distinct.apart((constraints.key(distinct.place),))
         floor = self.decision.threshold
         vectors = self._vectors(segments, rows[distinct.rows], distinct.texts)
-        pairs: PairsByModel | PairsByVectors
-        if self.constant is None:
-            pairs = PairsByModel(self.model.trained.read(distinct.texts), self.decision)
-        else:
-            pairs = PairsByVectors(vectors, self.decision, self.constant)
+        pairs = PairsByVectors(vectors, self.decision, self.constant)
         candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
         scores = pairs.score_candidates(candidates, lambda _: None)
         links = Links.of(len(distinct), candidates.left, candidates.right, scores)
@@ -172,7 +168,7 @@ def grow(
     Args:
         rule: that built the index.
         segments: the parts; texts from `known` on have no group yet.
-        links: of these, as queries, with earlier ones, see `ScoredSearch.links`.
+        links: of these, as queries, with earlier ones, see `search.links`.
         decided: pairs that hold in the groups.
         known: number of the first new text.
         next_group: the first number that no group has had.

@@ -18,7 +18,8 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.index.folder import IdPair, IndexManifest
 from twicetold.index.groups import NO_GROUP, Decided, GroupChanges, GroupRule, grow
-from twicetold.index.scored_search import ScoredSearch
+from twicetold.index.search import links as links_of
+from twicetold.index.search import score_constant
 from twicetold.index.state import IndexState, count_of, groups_of, listed, names_of, part_of, rows_of_ids, some
 from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints
@@ -74,7 +75,7 @@ def built(
 
     Raises:
         ValueError: if an id is given twice, or pairs are given without groups; and as `decided_on` and `dedupe` do.
-        TypeError: as `decided_on` and `dedupe` do.
+        TypeError: as `score_constant`, `decided_on` and `dedupe` do.
     """
     texts = texts_of(texts)
     names = names_of(texts, ids, first=0)
@@ -131,9 +132,8 @@ def grown(
         queries, documents = search_vectors(rule.model.trained, texts)
         parts.append(part_of(names, texts, documents, np.full(len(texts), NO_GROUP)))
         if manifest.groups:
-            links = ScoredSearch(rule.model, rule.constant, parts).links(
-                texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
-            )
+            least, near = manifest.decision.threshold, manifest.neighbours
+            links = links_of(parts, texts, queries, constant=rule.constant, threshold=least, neighbours=near)
     before, changes = groups_of(parts), GroupChanges()
     if manifest.groups:
         decided, kept = decided_on(pairs, manifest.pairs, len(before), lambda ids: rows_of_ids(parts, ids))
@@ -210,6 +210,7 @@ def _require_groups(manifest: IndexManifest) -> None:
 
 def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexManifest:
     options, measured = grouped_by or DEFAULTS, model.thresholds
+    score_constant(model, by_vectors=measured is not None)
     return IndexManifest(
         str(model.folder.resolve()),
         fingerprint="",

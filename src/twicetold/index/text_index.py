@@ -13,7 +13,7 @@ Shape letters: N texts, Q queries, k neighbours.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,18 +27,38 @@ from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.groups import GroupRule
 from twicetold.index.growing import Added, IdPairs, built, grown
-from twicetold.index.matches import Match, without_copies
-from twicetold.index.scored_search import ScoredSearch
+from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, rows_of, table_of
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
+
+
+@dataclass(frozen=True)
+class Match:
+    """A text that a search found.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
+        [[Match(id='1', text='Where can I buy a tent?', ...)]]
+    """
+
+    id: str
+    text: str
+    similarity: float
+    """The model's score of query and text; higher means more alike."""
+    probability: float | None
+    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
+    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
+    group: int
 
 
 class TextIndex:
@@ -71,8 +91,7 @@ class TextIndex:
         self.model = model
         self.folder = folder
         self._state, manifest = state, state.manifest
-        dots = manifest.by_vectors or model.trained.read(["a"]).score_is_dot_product
-        self._constant = (0.0 if manifest.by_vectors else constant(model.trained)) if dots else None
+        self._constant = score_constant(model, by_vectors=manifest.by_vectors)
 
     @classmethod
     def build(
@@ -97,7 +116,7 @@ class TextIndex:
 
         Raises:
             ValueError: if an id is given twice; and as `dedupe` does, and `add` of pairs.
-            TypeError: as `dedupe` does.
+            TypeError: if scores are no dot products of vectors; and as `dedupe` does.
         """
         return cls(model, built(model, texts, ids, grouped_by=grouped_by, pairs=pairs, progress=progress))
 
@@ -142,17 +161,14 @@ class TextIndex:
         """Number of parts that a search goes through."""
         return len(self._segments)
 
-    def search(self, texts: TextsLike, k: int = 10, *, not_copies: bool = False) -> list[list[Match]]:
+    def search(self, texts: TextsLike, k: int = 10) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
-        A lexical family finds only texts that share a term with the query, so there may be fewer. A family whose
-        scores are no dot products scores the 50 texts with the nearest vectors and returns the best of them.
+        A lexical family finds only texts that share a term with the query, so there may be fewer.
 
         Args:
             texts: (Q,) queries.
             k: at least 1.
-            not_copies: leave out what is equal to the query but for case and white space, or shares seven of ten words
-                with it or with a match above. Of a text with a thousand copies, there may be fewer than `k` others.
 
         Raises:
             ValueError: if `k` is below 1, or the index is damaged.
@@ -162,12 +178,10 @@ class TextIndex:
         if k < 1:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
         texts = texts_of(texts)
-        if not_copies:
-            return without_copies(self.search, texts, k)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         queries = search_vectors(self.model.trained, texts)[0]
-        hits = ScoredSearch(self.model, self._constant, self._segments).nearest(texts, queries, k)
+        hits = nearest(self._segments, queries, k, constant=self._constant)
         if not len(hits.row):
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
@@ -262,6 +276,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
     Raises:
         FileNotFoundError: if there is no index, or no model.
         ValueError: if the index is damaged, or the model is another one.
+        TypeError: if its scores are no dot products of vectors.
     """
     folder = Path(folder)
     manifest, segments = read(folder)

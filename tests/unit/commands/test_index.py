@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,8 +11,7 @@ from typer.testing import CliRunner
 
 import twicetold as library
 from twicetold.commands import app
-from twicetold.index import info, open_index
-from twicetold.index.info import exported
+from twicetold.index import open_index
 
 ROWS = ["a,bank rate cut", "b,bank rate cut film", "c,star award", "d,drug trial phone", "e,game vote"]
 MORE = ["f,bank rate cut", "g,vote award"]
@@ -40,7 +38,6 @@ def test_an_index_is_built_searched_grown_and_described(run, twicetold, files):
     assert [line[3] for line in lines] == ["a", "f"]
     assert lines[0][4] == "bank rate cut"
     assert done.stderr == ""
-    assert twicetold("search", "faq", "bank rate cut", "--not-copies").stdout == ""
     removed = twicetold("index", "remove", "faq", "a", "g")
     assert (removed.returncode, removed.stdout) == (0, "")
     assert removed.stderr == "removed 2 texts; faq has 5 now\n"
@@ -125,27 +122,6 @@ def test_pairs_of_a_file_hold_in_the_groups(run, twicetold, files):
         done = twicetold("index", "add", "faq", "--pairs", "pairs.csv")
         assert (done.returncode, message in done.stderr) == (1, True), done.stderr
     assert len(open_index(files / "faq").pairs) == 3
-
-
-def test_vectors_are_exported_with_ids_for_a_vector_database(run, twicetold, files, monkeypatch):
-    model = run("static")
-    twicetold("index", "build", model, "rows.csv", "-o", "faq", "--id", "id")
-    twicetold("index", "add", "faq", "more.csv", "--id", "id")
-    twicetold("index", "remove", "faq", "b")
-    done = twicetold("index", "export", "faq", "-o", "faq.parquet")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "faq.parquet: 6 rows\n")
-    table, index = pq.read_table(files / "faq.parquet"), open_index(files / "faq")
-    assert table.column_names == ["id", "text", "group", "vector"]
-    assert (table["id"].to_pylist(), table["group"].to_pylist()) == (index.ids, index.groups.tolist())
-    vectors = np.stack(table["vector"].to_numpy())
-    np.testing.assert_array_equal(vectors, library.load(model).encode(table["text"].to_pylist()))
-    monkeypatch.setattr(info, "EXPORTED", 4)
-    assert pa.concat_tables(exported(files / "faq")).equals(table)
-    (files / "faq.parquet").unlink()
-    twicetold("index", "build", run("tfidf"), "rows.csv", "-o", "lexical")
-    refused = twicetold("index", "export", "lexical", "-o", "faq.parquet")
-    assert (refused.returncode, "build an index by a model with dense vectors" in refused.stderr) == (1, True)
-    assert not (files / "faq.parquet").exists()
 
 
 @pytest.mark.parametrize(

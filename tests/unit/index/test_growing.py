@@ -10,7 +10,7 @@ import twicetold
 from twicetold.dedupe.constraints import Constraints
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.index import groups, open_index, scored_search
+from twicetold.index import groups, open_index, search
 from twicetold.index.folder import FORMAT
 from twicetold.index.groups import GroupChanges
 from twicetold.index.info import grouped_texts, index_info
@@ -63,7 +63,7 @@ def lexical():
 @pytest.mark.parametrize("seed", range(4))
 def test_by_components_texts_in_any_cut_are_grouped_as_by_one_build(seed, lexical, monkeypatch):
     monkeypatch.setattr(groups, "AT_ONCE", 16)
-    monkeypatch.setattr(scored_search, "CHUNK", 7)
+    monkeypatch.setattr(search, "CHUNK", 7)
     texts, _ = stories(seed)
     places = sorted(random.Random(seed).sample(range(1, len(texts)), 4))
     whole = lexical.index(texts, threshold=0.5, rule="components")

@@ -184,7 +184,7 @@ def test_adding_does_not_write_what_is_there(models, tmp_path):
     assert len(list((tmp_path / "index").iterdir())) == index.parts + 1
 
 
-@pytest.mark.parametrize("family", ["tfidf", "static", "static_mlp", "bm25", "pair"])
+@pytest.mark.parametrize("family", ["tfidf", "static", "bm25", "pair"])
 def test_every_kind_of_score_is_the_models_own(family, models):
     model = models(family)
     texts = texts_of(random.Random(1), 40)
@@ -194,6 +194,11 @@ def test_every_kind_of_score_is_the_models_own(family, models):
         scores = model.similarity([query] * len(found), [match.text for match in found])
         assert [match.similarity for match in found] == pytest.approx(scores.tolist(), abs=1e-5)
         assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+
+
+def test_a_model_whose_score_is_no_dot_product_is_refused(models):
+    with pytest.raises(TypeError, match="no dot products of a vector for each text"):
+        models("static_mlp").index(["bank rate"])
 
 
 def test_without_groups_each_text_has_one_of_its_own(models):
@@ -288,19 +293,18 @@ def table_of(count):
 def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     rng = np.random.default_rng(seed)
     queries, vectors = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (5, 17))
-    removed, before = rng.choice(17, 4, replace=False), rng.integers(0, 18, 5)
+    removed = rng.choice(17, 4, replace=False)
     scores = queries @ vectors.T
     if sparsely:
         scores[scores <= 0] = -np.inf
     scores[:, removed] = -np.inf
-    scores[np.arange(17) >= before[:, None]] = -np.inf
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
         patch.setattr(segments, "HIGH", 2)
         patch.setattr(segments, "TILE", min(block, 20))
         patch.setattr(exact_search, "OFTEN", 0)
-        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
+        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
     assert list(zip(found.query.tolist(), found.row.tolist())) == expected
