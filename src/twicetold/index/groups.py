@@ -27,13 +27,12 @@ from twicetold.dedupe.blocking import search_pairs
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.pairs import PairsByVectors
-from twicetold.evaluation.decision import Decision
+from twicetold.index.folder import IndexManifest
 from twicetold.index.segments import Segment
 from twicetold.index.state import alive_of, groups_of, rows_of, vectors_of
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.exact_search import Hits
-from twicetold.neighbours.grouping import Ints, Links, Vectors
-from twicetold.neighbours.rules import Rule
+from twicetold.neighbours.grouping import Ints, Links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 
@@ -72,22 +71,18 @@ class GroupChanges:
 
 
 @dataclass(frozen=True)
-class GroupRule:
-    """Rule that groups the texts of an index.
+class Grouping:
+    """The rule by which the texts of an index are grouped.
 
     Args:
         model: that made the vectors.
-        decision: score from which two texts are a link, and calibration.
+        manifest: of the index: threshold, calibration, rule and neighbours.
         constant: score minus dot product.
-        rule: how links make groups.
-        neighbours: of each text that are compared.
     """
 
     model: LoadedModel
-    decision: Decision
+    manifest: IndexManifest
     constant: float
-    rule: Rule
-    neighbours: int
 
     def group(self, segments: Sequence[Segment], rows: Ints, constraints: Constraints) -> Ints:
         """(R,) groups of some texts of an index, numbered by their first texts.
@@ -100,24 +95,21 @@ class GroupRule:
         distinct = DistinctTexts.of(rows_of(segments, rows)["text"].to_pylist())
         if len(constraints):
             distinct = distinct.apart((constraints.key(distinct.place),))
-        floor = self.decision.threshold
-        vectors = self._vectors(segments, rows[distinct.rows], distinct.texts)
-        pairs = PairsByVectors(vectors, self.decision, self.constant)
-        candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
+        decision, rule = self.manifest.decision, self.manifest.rule
+        floor = decision.threshold
+        vectors = search_vectors(self.model.trained, distinct.texts[:1])
+        if vectors[0] is vectors[1]:  # the parts have them
+            vectors = (vectors_of(segments, rows[distinct.rows]),) * 2
+        else:
+            vectors = search_vectors(self.model.trained, distinct.texts)
+        pairs = PairsByVectors(vectors, decision, self.constant)
+        candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.manifest.neighbours, rule=rule)
         scores = pairs.score_candidates(candidates, lambda _: None)
         links = Links.of(len(distinct), candidates.left, candidates.right, scores)
-        codes = pairs.groups(links, floor, self.rule, start=candidates.start)(floor)
+        codes = pairs.groups(links, floor, rule, start=candidates.start)(floor)
         if len(constraints):
             codes = constraints.of_distinct(distinct.place).apply(links.at_least(floor), codes, pairs.score)[1]
         return codes[distinct.place]
-
-    def _vectors(self, segments: Sequence[Segment], rows: Ints, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts as queries and as documents; the parts have the latter."""
-        queries, documents = search_vectors(self.model.trained, texts[:1])
-        if queries is documents:
-            vectors = vectors_of(segments, rows)
-            return vectors, vectors
-        return search_vectors(self.model.trained, texts)
 
 
 @dataclass(frozen=True)
@@ -160,20 +152,17 @@ class Decided:
         return Constraints(left, right, self.constraints.same[kept])
 
 
-def grow(
-    rule: GroupRule, segments: Sequence[Segment], links: Hits, decided: Decided, *, known: int, next_group: int
-) -> Ints:
+def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, decided: Decided, *, known: int) -> Ints:
     """(M,) groups of all texts once those from `known` on belong to the index.
 
     Args:
-        rule: that built the index.
+        grouping: of the index.
         segments: the parts; texts from `known` on have no group yet.
         links: of these, as queries, with earlier ones, see `search.links`.
         decided: pairs that hold in the groups.
         known: number of the first new text.
-        next_group: the first number that no group has had.
     """
-    group, alive = groups_of(segments), alive_of(segments)
+    group, alive, next_group = groups_of(segments), alive_of(segments), grouping.manifest.next_group
     for start, stop in _steps(known, len(group)):
         own = links.at(slice(*np.searchsorted(links.query, [start, stop])))
         reached = np.zeros(next_group + 1, bool)  # the last one is of texts without a group
@@ -188,11 +177,11 @@ def grow(
             continue
         constraints = decided.within(rows)
         codes = None
-        if rule.rule == "components":
+        if grouping.manifest.rule == "components":
             ends = [np.searchsorted(rows, side) for side in (own.row, own.query)]
             codes = _connected(group[rows], ends, constraints)
         if codes is None:
-            codes = rule.group(segments, rows, constraints)
+            codes = grouping.group(segments, rows, constraints)
         group[rows] = renewed(codes, group[rows], next_group=next_group)
         next_group = max(next_group, int(group.max()) + 1)
     return group

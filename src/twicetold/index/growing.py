@@ -17,7 +17,7 @@ from twicetold.dedupe.constraints import Constraints, Contradiction
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.index.folder import IdPair, IndexManifest
-from twicetold.index.groups import NO_GROUP, Decided, GroupChanges, GroupRule, grow
+from twicetold.index.groups import NO_GROUP, Decided, GroupChanges, Grouping, grow
 from twicetold.index.search import links as links_of
 from twicetold.index.search import score_constant
 from twicetold.index.state import IndexState, count_of, groups_of, listed, names_of, part_of, rows_of_ids, some
@@ -111,15 +111,22 @@ def built(
 
 
 def grown(
-    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: TextsLike | None, *, pairs: IdPairs | None
+    state: IndexState,
+    model: LoadedModel,
+    texts: Sequence[str],
+    ids: TextsLike | None,
+    *,
+    constant: float,
+    pairs: IdPairs | None,
 ) -> tuple[IndexState, Added]:
     """The index with further texts and pairs.
 
     Args:
         state: the index.
-        rule: of its groups.
+        model: that made its vectors.
         texts: (N,).
         ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+        constant: see `score_constant`.
         pairs: that hold in the groups from now on, besides those that do already.
 
     Raises:
@@ -129,16 +136,16 @@ def grown(
     names, manifest = state.new_ids(texts, ids), state.manifest
     parts, known, links = list(state.segments), count_of(state.segments), Hits.joined([])
     if len(texts):
-        queries, documents = search_vectors(rule.model.trained, texts)
+        queries, documents = search_vectors(model.trained, texts)
         parts.append(part_of(names, texts, documents, np.full(len(texts), NO_GROUP)))
         if manifest.groups:
             least, near = manifest.decision.threshold, manifest.neighbours
-            links = links_of(parts, texts, queries, constant=rule.constant, threshold=least, neighbours=near)
+            links = links_of(parts, texts, queries, constant=constant, threshold=least, neighbours=near)
     before, changes = groups_of(parts), GroupChanges()
     if manifest.groups:
         decided, kept = decided_on(pairs, manifest.pairs, len(before), lambda ids: rows_of_ids(parts, ids))
         manifest = replace(manifest, pairs=kept)
-        after = grow(rule, parts, links, decided, known=known, next_group=manifest.next_group)
+        after = grow(Grouping(model, manifest, constant), parts, links, decided, known=known)
         changes = GroupChanges.between(before[:known], after[:known])
     else:
         if pairs is not None:

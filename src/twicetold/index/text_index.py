@@ -11,7 +11,7 @@
 Shape letters: N texts, Q queries, k neighbours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,12 +21,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
-from twicetold.index.groups import GroupRule
-from twicetold.index.growing import Added, IdPairs, built, grown
+from twicetold.index.growing import Added, IdPairs, grown
 from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, rows_of, table_of
@@ -73,7 +71,7 @@ class TextIndex:
         >>> import twicetold
         >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
         >>> model = twicetold.fit(texts, lexical=True)
-        >>> index = model.index(texts)  # or twicetold.index.TextIndex.build(model, texts)
+        >>> index = model.index(texts)  # a TextIndex
         >>> index.ids, index.groups, index.rule, index.parts
         (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
         >>> [match.text for match in index.search(["How do I learn to swim?"], k=1)[0]]
@@ -92,33 +90,6 @@ class TextIndex:
         self.folder = folder
         self._state, manifest = state, state.manifest
         self._constant = score_constant(model, by_vectors=manifest.by_vectors)
-
-    @classmethod
-    def build(
-        cls,
-        model: LoadedModel,
-        texts: TextsLike,
-        ids: TextsLike | None = None,
-        *,
-        grouped_by: DedupeOptions | None = DEFAULTS,
-        pairs: IdPairs | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> "TextIndex":
-        """A new index in memory.
-
-        Args:
-            model: that makes the vectors.
-            texts: N of them, none empty.
-            ids: (N,) distinct names; None: numbers from 0.
-            grouped_by: which texts say the same; None: each text has a group of its own.
-            pairs: that a person has decided on, see `add`.
-            progress: is called with a description of each step.
-
-        Raises:
-            ValueError: if an id is given twice; and as `dedupe` does, and `add` of pairs.
-            TypeError: if scores are no dot products of vectors; and as `dedupe` does.
-        """
-        return cls(model, built(model, texts, ids, grouped_by=grouped_by, pairs=pairs, progress=progress))
 
     def __repr__(self) -> str:
         return f"TextIndex({counted(len(self), 'text')}, {self.model!r})"
@@ -211,7 +182,7 @@ class TextIndex:
                 and the index has groups, or pairs name an unknown id or contradict each other, or there are no groups.
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
-        self._state, added = grown(self._state, self._grouping, texts_of(texts), ids, pairs=pairs)
+        self._state, added = grown(self._state, self.model, texts_of(texts), ids, constant=self._constant, pairs=pairs)
         return added
 
     def remove(self, ids: TextsLike) -> None:
@@ -240,7 +211,13 @@ class TextIndex:
         if folder is None and self.folder is None:
             raise ValueError("this index is in memory alone: give the folder to save it in")
         if not self._manifest.fingerprint:
-            known = replace(self._manifest, fingerprint=_identity(self.model))
+            try:
+                known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))
+            except FileNotFoundError as error:
+                raise FileNotFoundError(
+                    f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one "
+                    "if you name it (folder=...)"
+                ) from error
             self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
@@ -248,8 +225,7 @@ class TextIndex:
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
-                known = replace(self._manifest, parts=(), saved=0)
-                self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
+                self._state = IndexState(*save_changes(target, replace(self._manifest, parts=(), saved=0), parts))
             self.folder = Path(folder).absolute()
 
     @property
@@ -259,11 +235,6 @@ class TextIndex:
     @property
     def _segments(self) -> Sequence[Segment]:
         return self._state.segments
-
-    @property
-    def _grouping(self) -> GroupRule:
-        known = self._manifest
-        return GroupRule(self.model, known.decision, self._constant, self.rule, known.neighbours)
 
 
 def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None) -> TextIndex:
@@ -313,19 +284,4 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
 def _save_locked(index: TextIndex) -> None:
     """Write what has changed to the folder that an index was read from; the caller holds its lock."""
     assert index.folder is not None
-    index._state = _saved(index.folder, index._state)
-
-
-def _identity(model: LoadedModel) -> str:
-    """The fingerprint of a model that has a folder."""
-    try:
-        return fingerprint(model.folder)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one if you "
-            "name it (folder=...)"
-        ) from error
-
-
-def _saved(folder: Path, state: IndexState) -> IndexState:
-    return IndexState(*save_changes(folder, state.manifest, state.segments))
+    index._state = IndexState(*save_changes(index.folder, index._state.manifest, index._state.segments))

@@ -30,7 +30,7 @@ from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number
 from twicetold.files import require_free
-from twicetold.index.growing import IdPairs
+from twicetold.index.growing import IdPairs, built
 from twicetold.index.text_index import TextIndex
 from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
@@ -295,4 +295,4 @@ class Model(LoadedModel):
             ValueError: if an id is given twice; and as `dedupe` does.
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
-        return TextIndex.build(self, texts, ids, grouped_by=options, pairs=pairs, progress=progress)
+        return TextIndex(self, built(self, texts, ids, grouped_by=options, pairs=pairs, progress=progress))

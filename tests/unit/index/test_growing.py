@@ -12,7 +12,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.index import groups, open_index, search
 from twicetold.index.folder import FORMAT
-from twicetold.index.groups import GroupChanges
+from twicetold.index.groups import GroupChanges, Grouping
 from twicetold.index.info import grouped_texts, index_info
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.ensemble import Ensemble
@@ -131,7 +131,9 @@ def test_finished_groups_form_themselves_again_when_they_are_grouped_alone(rule,
     for model, threshold in ((lexical, 0.5), (twicetold.load(run("static")), 0.6)):
         index = model.index(stories(2)[0], threshold=threshold, rule=rule)
         rows = np.arange(len(index))
-        again = index._grouping.group(index._segments, rows, Constraints.of(len(rows), [], [], []))
+        again = Grouping(model, index._manifest, index._constant).group(
+            index._segments, rows, Constraints.of(len(rows), [], [], [])
+        )
         assert group_scores(again, index.groups).ari == 1.0
 
 
