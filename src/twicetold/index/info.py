@@ -37,8 +37,6 @@ class IndexInfo:
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
-        must_link: pairs of texts that say the same, by a person.
-        cannot_link: pairs of texts that do not.
     """
 
     folder: str
@@ -59,8 +57,6 @@ class IndexInfo:
     groups: int
     grouped: int
     largest: int
-    must_link: int
-    cannot_link: int
 
 
 def index_info(folder: str | Path) -> IndexInfo:
@@ -91,8 +87,6 @@ def index_info(folder: str | Path) -> IndexInfo:
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(sizes.max(initial=0)),
-        must_link=sum(same for *_, same in manifest.pairs),
-        cannot_link=sum(not same for *_, same in manifest.pairs),
     )
 
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
-from twicetold.index.growing import Added, IdPairs, grown
+from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.growing import Added, grown
 from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, rows_of, table_of
@@ -76,13 +76,11 @@ class TextIndex:
         (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
         >>> [match.text for match in index.search(["How do I learn to swim?"], k=1)[0]]
         ['How do I learn to swim?']
-        >>> index.add([], pairs=(["1"], ["2"], [True])).changes.merged  # a person knows better
-        ((1, 0),)
-        >>> index.pairs
-        [('1', '2', True)]
+        >>> index.add(["where can I buy  a tent?"]).groups
+        array([1])
         >>> index.remove(["1"])
         >>> len(index)
-        2
+        3
     """
 
     def __init__(self, model: LoadedModel, state: IndexState, folder: Path | None = None) -> None:
@@ -121,11 +119,6 @@ class TextIndex:
     def groups(self) -> NDArray[np.int64]:
         """Group of each text, in the order of `ids`."""
         return self._state.groups
-
-    @property
-    def pairs(self) -> list[IdPair]:
-        """Ids of two texts, and whether they say the same: pairs that a person has decided on."""
-        return list(self._manifest.pairs)
 
     @property
     def parts(self) -> int:
@@ -167,22 +160,19 @@ class TextIndex:
         """`id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
-    def add(self, texts: TextsLike, ids: TextsLike | None = None, *, pairs: IdPairs | None = None) -> Added:
+    def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:
         """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
-            texts: (N,), or none, where pairs alone are to be added.
+            texts: (N,).
             ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
-            pairs: that a person has decided on: ids of texts, ids of others, and whether each pair says the same. They
-                hold in the groups as in `Model.dedupe`, now and whenever texts are added, until a pair is given with
-                the other answer, or a text of it is removed.
 
         Raises:
-            ValueError: if an id is there already or given twice, the numbers of ids and texts differ, a text is blank
-                and the index has groups, or pairs name an unknown id or contradict each other, or there are no groups.
-            TypeError: if the family scores pairs only, or one text is given in place of several.
+            ValueError: if an id is there already or given twice, the numbers of ids and texts differ, or a text is
+                blank and the index has groups.
+            TypeError: if one text is given in place of several.
         """
-        self._state, added = grown(self._state, self.model, texts_of(texts), ids, constant=self._constant, pairs=pairs)
+        self._state, added = grown(self._state, self.model, texts_of(texts), ids, constant=self._constant)
         return added
 
     def remove(self, ids: TextsLike) -> None:

@@ -141,7 +141,7 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
     index.save(folder)
     count = 0
     for _ in range(12):
-        action = chance.choice(["add", "add", "remove", "pair", "open"])
+        action = chance.choice(["add", "add", "remove", "open"])
         if action == "add":
             texts = texts_of(chance, chance.choice([1, 2, 15]))
             names = [f"t{count + number}" for number in range(len(texts))]
@@ -153,10 +153,6 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
             names = names[: len(reference.texts)]
             index.remove(names)
             reference.remove(names)
-        elif action == "pair" and len(reference.texts) > 1:
-            one, other = chance.sample(list(reference.texts), 2)
-            index.add([], pairs=([one], [other], [True]))
-            reference.connect([(one, other)])
         elif action == "open":
             index.save()
             index = open_index(folder, model)
@@ -268,10 +264,8 @@ def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
 def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     texts = ["bank rate", "film star", "game vote", "drug trial"]
     index = twicetold.fit(texts, lexical=True, folder=tmp_path / "model").index(texts, threshold=np.float32(0.5))
-    index.add([], pairs=(np.array(["0", "2"]), np.array(["1", "3"]), np.array([True, False])))
     index.save(tmp_path / "index")
-    again = open_index(tmp_path / "index")
-    assert (again.pairs, again.threshold) == ([("0", "1", True), ("2", "3", False)], 0.6)
+    assert open_index(tmp_path / "index").threshold == 0.6
 
 
 def test_a_query_without_a_known_word_finds_nothing_in_a_lexical_index(models):
