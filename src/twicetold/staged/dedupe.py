@@ -3,9 +3,9 @@
     read → exact → distinct → threshold → encode → centres → scatter → links → components → route → group → number →
     join
 
-Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
-`links_all`. Each stage is a function from files to files, in the module that `tasks` names. What comes out does not
-depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
+Few texts, or with `exact` all, go by `links_all` in place of cells. Each stage is a function from files to files, in
+the module that `tasks` names. What comes out does not depend on how rows come in parts, on how many tasks run at a
+time, or on what runs them:
 
 1. Blocks, cells and ranges are of distinct texts, never of parts.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
@@ -37,8 +37,6 @@ from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, writt
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
 
-COPIES = 3  # of a sparse vector, in as many shards, about
-OF_SPARSE = 400  # bytes of a sparse vector, about
 HELD = 0.5  # share of a task's memory for the vectors of a shard
 
 
@@ -133,7 +131,7 @@ class _Stages:
         model = digest(model, *of_stage(settings, "model"))
         vectors = self.one("model", model)
         self.work.progress(vectors["evidence"])
-        self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
+        self.plan = replace(self.plan, width=vectors["width"])
         state = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
         link = known["link"]
@@ -232,15 +230,12 @@ class _Stages:
         """Find links; names of the tasks, and a digest of what they found."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        if not plan.sparse and not plan.cells:
+        if not plan.cells:
             self.all("links_all", plan.blocks, state)
             return plan.blocks, state
-        first, scatter, links = (
-            ("terms", "scatter_terms", "links_terms") if plan.sparse else ("centres", "scatter", "links")
-        )
-        self.one(first, state)
+        self.one("centres", state)
         names = numbered(plan.shards)
-        self.all(links, names, state, after=(scatter, plan.blocks))
+        self.all("links", names, state, after=("scatter", plan.blocks))
         return names, state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
@@ -263,21 +258,22 @@ class _Stages:
 
 def with_shards(plan: Plan) -> Plan:
     """The plan with numbers of cells and of shards."""
-    exact = plan.sparse or plan.settings.exact or plan.distinct <= EXACT_UP_TO
-    once = (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
+    if plan.settings.exact or plan.distinct <= EXACT_UP_TO:
+        return plan
+    once = (4 * plan.width + 16 * PROBES) * plan.distinct
     of_task, shards = max(1.0, HELD * plan.settings.memory), 1
-    while (more := math.ceil(copies(shards, sparse=plan.sparse) * once / of_task)) > shards:
+    while (more := math.ceil(copies(shards) * once / of_task)) > shards:
         shards = more
-    cells = 0 if exact else cells_for(plan.distinct)
-    return replace(plan, cells=cells, shards=min(shards, cells) if cells else shards)  # a shard has at least one cell
+    cells = cells_for(plan.distinct)
+    return replace(plan, cells=cells, shards=min(shards, cells))  # a shard has at least one cell
 
 
-def copies(shards: int, *, sparse: bool) -> float:
+def copies(shards: int) -> float:
     """To how many of the shards a vector goes, about.
 
-    A dense one visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
+    It visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
     """
-    return float(COPIES) if sparse else min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
+    return min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
 
 
 def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -42,7 +42,7 @@ def components(plan: Plan, name: str) -> dict[str, Any]:
     counts = np.zeros(len(texts), np.int64)
     for links in _all(plan):
         counts += np.bincount(place[np.searchsorted(node, links["left"])], minlength=len(texts))
-    held = np.cumsum(texts * (4 * plan.width if not plan.sparse else 400) + counts * OF_LINK)
+    held = np.cumsum(4 * plan.width * texts + counts * OF_LINK)
     bins = held // max(1, plan.settings.memory // 2)
     bins = np.unique(bins, return_inverse=True)[1].astype(np.int64)
     write_arrays(plan.file("components", name, "nodes"), {"node": node, "bin": bins[place]})
@@ -59,12 +59,7 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
 
 def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
     """Names and paths of the files of links that were found."""
-    if plan.sparse:
-        stage, names = "links_terms", numbered(plan.shards)
-    elif plan.cells:
-        stage, names = "links", numbered(plan.shards)
-    else:
-        stage, names = "links_all", plan.blocks
+    stage, names = ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
     return [(name, plan.file(stage, name, "links")) for name in names]
 
 

@@ -101,7 +101,6 @@ class Plan:
         parts: in the order of their rows.
         offsets: (parts + 1,) rows before each part.
         distinct: number of distinct texts.
-        sparse: whether vectors are.
         width: columns of the vectors.
         link: what is a link.
         cells: number of cells; 0: each text is compared with all others.
@@ -114,7 +113,6 @@ class Plan:
     parts: tuple[Part, ...]
     offsets: tuple[int, ...] = ()
     distinct: int = 0
-    sparse: bool = False
     width: int = 0
     link: Link | None = None
     cells: int = 0

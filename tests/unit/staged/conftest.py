@@ -18,6 +18,12 @@ WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas shi
 
 
 @pytest.fixture
+def run(run):
+    """Makes the run folder of a model: `static`, unless another family is asked for."""
+    return lambda family="static": run(family)
+
+
+@pytest.fixture
 def many():
     """700 texts, of which some are copies with a word more or less, and some are equal but for case."""
     rng = np.random.default_rng(0)
