@@ -30,7 +30,6 @@ def use(texts: TextsLike) -> None:
     index = model.index(texts, texts)
     index.add(texts, ids=texts)
     index.search(texts, k=3)
-    index.search(texts, not_copies=True)
     index.remove(texts)
     model.encode(texts)
     twicetold.TextEncoder(model).fit_transform(texts)

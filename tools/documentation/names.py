@@ -25,7 +25,7 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.DedupeCounts",
     "twicetold.dedupe.link_threshold.LinkThreshold",
     "twicetold.dedupe.dry_run.DryRun",
-    "twicetold.index.matches.Match",
+    "twicetold.index.text_index.Match",
     "twicetold.index.growing.Added",
 )
 """What calls of the front rooms take as keywords, or give back, without exporting its name."""

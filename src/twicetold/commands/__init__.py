@@ -38,8 +38,6 @@ REPLACED = {
     "--workers": "use --folder workers=N",
     "--memory": "use --folder memory=SIZE",
     "--exact": "use --folder exact=yes",
-    "--sample": "use --folder sample=N",
-    "--keep-stages": "use --folder keep-stages=yes",
     "--why": "--links says of each pair why it is linked",
     "--force": "write to another file, then move it",
     "--no-groups": "use --rule none",

@@ -66,7 +66,6 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
         Path(folder),
         settings,
         launcher(asked.workers),
-        keep_stages=asked.keep_stages,
         progress=lambda line: print(line, file=sys.stderr),
     )
     rows, place = result.summary.counts.texts, f"{Path(given['out'], DROPPED)}" if given["drop"] else None
@@ -98,7 +97,6 @@ def _settings(model: str, given: Mapping[str, Any], asked: FolderSettings) -> "S
         delimiter=file_format(given["format"])["delimiter"],
         exact=asked.exact,
         memory=each - LIBRARIES,
-        sampled=asked.sample,
     )
 
 

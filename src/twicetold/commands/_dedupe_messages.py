@@ -210,41 +210,18 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
 
 
 def of_folder(result: "FolderGroups") -> list[str]:
-    """The summary of a folder, with the largest component and the loosest groups."""
+    """The summary of a folder, with the loosest groups."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
-    lines.append(_recall(result))
-    if (whole := result.component) is not None and whole["groups"] > 1:
-        lines.append(
-            f"the largest component of links has {whole['size']:,} distinct texts, {whole['density']:.2g} of whose "
-            f"pairs are links, in {counted(whole['groups'], 'group')}; its weakest bridge: {_weakest(whole)}"
-        )
+    if not result.cells:
+        lines.append("no link was missed: all pairs of texts that could be links were compared")
     if result.loosest:
         lines.append(f"loosest groups ({LOOSEST_BY}):")
     lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in result.loosest]
     cpu = sum(stage["cpu"] for stage in result.used.values())
     peak = max((stage["peak"] for stage in result.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
-
-
-def _recall(result: "FolderGroups") -> str:
-    """Estimated recall of links, in a sentence."""
-    if not result.cells:
-        return "no link was missed: all pairs of texts that could be links were compared"
-    if not result.recall:
-        return "which share of the links was found is not known, as no sample was compared with all texts"
-    sampled = result.recall
-    about = (
-        f"{counted(sampled['asked'], 'text was', 'texts were')} compared with all others, and "
-        f"{counted(sampled['linked'], 'of them has', 'of them have')} links"
-    )
-    if "recall" not in sampled:
-        return f"which share of the links was found is not known: {about}; give a larger --folder sample=N"
-    return (
-        f"recall of a text's links: {sampled['recall']:.4f} (95 % interval {sampled['low']:.4f} to "
-        f"{sampled['high']:.4f}): {about}, {sampled['links']:,}, of which {sampled['found']:,} were found"
-    )
 
 
 def _weakest(group: Mapping[str, Any]) -> str:

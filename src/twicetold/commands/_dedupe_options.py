@@ -63,8 +63,7 @@ class OfFolder:
         typer.Option(
             "--folder",
             metavar="KEY=VALUE",
-            help="How a folder of parts is done: workers=1, memory=4GB, exact=no, sample=1000, keep-stages=no; may be "
-            "given several times.",
+            help="How a folder of parts is done: workers=1, memory=4GB, exact=no; may be given several times.",
         ),
     ] = None
 
@@ -77,15 +76,11 @@ class FolderSettings:
         workers: tasks that run at a time.
         memory: of all workers.
         exact: compare each text with all others, not in cells.
-        sample: texts that are compared with all others, to estimate the recall of links; 0: none.
-        keep_stages: keep the files of the stages: parts added later cost less.
     """
 
     workers: int = 1
     memory: str = "4GB"
     exact: bool = False
-    sample: int = 1000
-    keep_stages: bool = False
 
     @classmethod
     def of(cls, asked: Sequence[str]) -> "FolderSettings":
@@ -98,9 +93,9 @@ class FolderSettings:
         for each, (key, equals, _) in zip(asked, words, strict=True):
             if not (key and equals):
                 raise typer.BadParameter(f"--folder: expected KEY=VALUE, such as workers=4; got {each!r}")
-        given = {key.replace("-", "_"): value for key, _, value in words}
+        given = {key: value for key, _, value in words}
         if unknown := given.keys() - names(cls):
-            keys = ", ".join(each.name.replace("_", "-") for each in fields(cls))
+            keys = ", ".join(each.name for each in fields(cls))
             raise typer.BadParameter(f"--folder: expected {keys}; got {', '.join(sorted(unknown))}")
         kinds = {each.name: each.type for each in fields(cls)}
         return cls(**{key: _value(key, value, kinds[key]) for key, value in given.items()})
@@ -114,7 +109,7 @@ def _value(key: str, text: str, kind: Any) -> Any:
         return int(text)
     if kind in (bool, int):
         expected = "yes or no" if kind is bool else "a whole number"
-        raise typer.BadParameter(f"--folder {key.replace('_', '-')}: expected {expected}, got {text!r}")
+        raise typer.BadParameter(f"--folder {key}: expected {expected}, got {text!r}")
     return text
 
 

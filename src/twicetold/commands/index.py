@@ -1,14 +1,12 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from twicetold.commands._options import (
     File,
-    FileFormat,
     Format,
     Index,
     IndexModel,
@@ -28,10 +26,7 @@ from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from twicetold.index.groups import GroupChanges
-    from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import Rows
@@ -50,14 +45,6 @@ Examples:
 index = typer.Typer(no_args_is_help=True, help=HELP)
 
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
-Pairs = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="File of pairs of ids that say the same or not: columns left, right, same.",
-        show_default=False,
-    ),
-]
 
 
 @index.command()
@@ -73,7 +60,6 @@ def build(
     rule: Annotated[
         Literal[rules.Rule, "none"], typer.Option("--rule", help="How links make groups; none: texts are not grouped.")
     ] = DEFAULTS.rule,
-    pairs: Pairs = None,
     as_json: Json = False,
 ) -> None:
     """Make an index of the texts of a file, grouped as dedupe does.
@@ -89,8 +75,8 @@ def build(
         from twicetold.index.folder import require_new
         from twicetold.index.info import index_info
 
-    if rule == "none" and (precision, threshold, pairs) != (None,) * 3:
-        raise typer.BadParameter("--precision, --threshold and --pairs say how to group: leave them or --rule none out")
+    if rule == "none" and (precision, threshold) != (None, None):
+        raise typer.BadParameter("--precision and --threshold say how to group: leave them or --rule none out")
     require_new(Path(output))
     require_usable(model)
     texts, ids = _read(file, id_column, reading)
@@ -104,7 +90,6 @@ def build(
         precision=precision,
         threshold=threshold,
         rule=DEFAULTS.rule if rule == "none" else rule,
-        pairs=_pairs(pairs, file, ids or [str(number) for number in range(len(texts))], texts),
         progress=_tell,
     )
     _tell("writing")
@@ -120,12 +105,9 @@ def build(
 @with_options
 def add(
     folder: Index,
+    file: File,
     reading: Reading,
-    file: Annotated[
-        str | None, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)
-    ] = None,
     id_column: Id = None,
-    pairs: Pairs = None,
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
@@ -134,21 +116,12 @@ def add(
     Examples:
         twicetold index add faq new.csv
         twicetold index add faq new.csv --id id --json
-
-    Pairs hold in the groups, now and whenever texts are added. They may be added without texts.
     """
-    if file is None and pairs is None:
-        raise typer.BadParameter("give a file with texts, or pairs (--pairs)")
-    texts: list[str] = []
-    ids: list[str] | None = None
-    if file is not None:
-        texts, ids = _read(file, id_column, reading)
+    texts, ids = _read(file, id_column, reading)
     from twicetold.index.text_index import changing
 
     with progress(f"changing {folder}"), changing(folder, model) as opened:
-        present = {} if pairs is None else opened.table().to_pydict()
-        names, known = [*present.get("id", []), *(ids or [])], [*present.get("text", []), *(texts if ids else [])]
-        added = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
+        added = opened.add(texts, ids)
     if as_json:
         rows = [{"id": name, "group": group} for name, group in zip(added.ids, added.groups.tolist(), strict=True)]
         print(json_text({"added": rows, "joined": added.joined, **_changed(added.changes)}))
@@ -201,48 +174,24 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
         twicetold index groups faq
         twicetold index groups faq -o groups.csv
     """
-    from twicetold.index.info import grouped_texts
-
-    require_apart({"rows": out}, {"texts": folder})
-    _write(out, [grouped_texts(folder)], file_format(format or ("csv" if out == "-" else None)))
-
-
-@index.command()
-def export(
-    folder: Index,
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write, such as faq.parquet.")],
-) -> None:
-    """Write the id, text, group and vector of all texts, for a vector database.
-
-    Examples:
-        twicetold index export faq -o faq.parquet
-        twicetold index export faq -o faq.jsonl.gz
-    """
-    from twicetold.index.info import exported
-
-    _write(out, exported(folder), file_format(None))
-
-
-def _write(out: str, tables: "Iterable[pa.Table]", spelling: FileFormat) -> None:
-    """Write the rows of tables, and say how many there are."""
     import numpy as np
 
+    from twicetold.index.info import grouped_texts
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import write_rows
     from twicetold.tables.streams import STANDARD
 
-    count = 0
-    with write_rows(out, **spelling) as write:
-        for table in tables:
-            write(Block(table, np.arange(count + 1, count + 1 + table.num_rows)))
-            count += table.num_rows
+    require_apart({"rows": out}, {"texts": folder})
+    table = grouped_texts(folder)
+    with write_rows(out, **file_format(format or ("csv" if out == "-" else None))) as write:
+        write(Block(table, np.arange(1, 1 + table.num_rows)))
     if out != STANDARD:
-        _tell(f"{out}: {counted(count, 'row')}")
+        _tell(f"{out}: {counted(table.num_rows, 'row')}")
 
 
 @index.command()
 def info(folder: Index, as_json: Json = False) -> None:
-    """Describe an index: texts, groups, rule, model, pairs.
+    """Describe an index: texts, groups, rule, model.
 
     Examples:
         twicetold index info faq
@@ -274,7 +223,6 @@ def _described(about: "IndexInfo") -> list[str]:
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
         f"rule       {rule}",
-        f"pairs      {about.must_link:,} say the same and {about.cannot_link:,} do not, by a person",
         *(f"evidence   {sentence}" for sentence in about.evidence),
     ]
 
@@ -311,29 +259,6 @@ def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
         first = next(place for place, name in zip(block.lines, names, strict=True) if not (name and name.strip()))
         raise ValueError(f"{rows.name}: {rows.unit} {first}: expected an id in column {column!r}, got none")
     return ids
-
-
-def _pairs(file: str | None, of: str, ids: Sequence[str], texts: Sequence[str]) -> "IdPairs | None":
-    """Pairs of a file, by ids.
-
-    Args:
-        file: with the pairs, if there is one.
-        of: what the ids are of, for messages.
-        ids: (n,) of texts.
-        texts: n of them.
-    """
-    if file is None:
-        return None
-    import numpy as np
-    import pyarrow as pa
-
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.commands._pairs_file import pairs_of
-    from twicetold.tables.blocks import Block
-
-    rows = Block(pa.table({"id": pa.array(ids, pa.string())}), np.arange(len(ids)))
-    left, right, same = pairs_of(file, TextFile(of, "", "row", [rows], list(texts), "id"), None)
-    return [ids[row] for row in left.tolist()], [ids[row] for row in right.tolist()], same
 
 
 def _changed(changes: "GroupChanges") -> dict[str, object]:

@@ -11,7 +11,7 @@ from twicetold.commands._progress import progress
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.index.matches import Match
+    from twicetold.index.text_index import Match
 
 Asked = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts to search for.", show_default=False)]
 AskedFile = Annotated[
@@ -26,10 +26,6 @@ def search(
     texts: Asked = None,
     file: AskedFile = None,
     k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
-    not_copies: Annotated[
-        bool,
-        typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
-    ] = False,
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
@@ -48,7 +44,7 @@ def search(
         opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in _queries(texts, file, reading):
-        matches = opened.search(asked, k, not_copies=not_copies)
+        matches = opened.search(asked, k)
         for query, hits in zip(asked, matches, strict=True):
             _tell(query, hits, named=named, as_json=as_json)
 

@@ -1,6 +1,6 @@
 """The folder of an index: parts that never change, and a manifest that names those that count.
 
-    index.json                    the manifest: model, threshold, rule, parts, pairs that a person has decided on
+    index.json                    the manifest: model, threshold, rule, parts
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
     00000001/removed-00000007.npy rows that were removed
@@ -17,11 +17,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -49,10 +49,7 @@ PART = re.compile(r"\d{8}")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
 ATTEMPTS = 5  # to read an index that other processes change
-LARGEST = 1 << 28  # bytes of the manifest: a pair takes some 50
-
-IdPair: TypeAlias = tuple[str, str, bool]
-"""Ids of two texts, and whether they say the same."""
+LARGEST = 1 << 28  # bytes of the manifest
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,6 @@ class IndexManifest:
         next_part: number of the next part.
         next_group: number of the next group.
         parts: in the order of their texts.
-        pairs: that a person has decided on; they hold in the groups.
     """
 
     model: str
@@ -101,7 +97,6 @@ class IndexManifest:
     next_part: int = 1
     next_group: int = 0
     parts: tuple[Part, ...] = ()
-    pairs: Sequence[IdPair] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The manifest as it is written."""
@@ -118,12 +113,13 @@ class IndexManifest:
         """
         require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
         format = values.get("format")
-        again = "twicetold index build MODEL FILE -o NEW, with --pairs for what a person has decided on"
+        again = "twicetold index build MODEL FILE -o NEW"
         require(format == FORMAT, f"expected format {FORMAT}, got {format!r:.80}: {again}")
+        require(not values.get("pairs"), f"expected no pairs that a person has decided on, as of old indexes: {again}")
         for name in ("model", "decision"):
             require(isinstance(values.get(name), dict), f"expected an object as {name!r}, got {values.get(name)!r:.80}")
         model = values["model"]
-        known = {"guessed": False} | {name: value for name, value in values.items() if name != "format"}
+        known = {"guessed": False} | {name: value for name, value in values.items() if name not in ("format", "pairs")}
         known |= {"model": model.get("folder"), "fingerprint": model.get("fingerprint")}
         known |= {"decision": record(Decision, values["decision"], "'decision'")}
         missing = {each.name for each in fields(cls)} - set(known)
@@ -134,11 +130,11 @@ class IndexManifest:
         require(manifest.rule in RULES, f"expected one of {RULES} as 'rule', got {manifest.rule!r:.80}")
         fit = 1 <= manifest.neighbours <= MOST_NEIGHBOURS
         require(fit, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {manifest.neighbours}")
-        _require_each(manifest.evidence, lambda each: isinstance(each, str), "sentences as 'evidence'")
-        _require_each(manifest.pairs, _is_pair, "pairs of two ids and true or false as 'pairs'")
+        sentences = isinstance(manifest.evidence, list) and all(isinstance(each, str) for each in manifest.evidence)
+        require(sentences, f"expected a list of sentences as 'evidence', got {manifest.evidence!r:.80}")
         for part in manifest.parts:
             _require_part(part)
-        return replace(manifest, pairs=[(left, right, same) for left, right, same in manifest.pairs])
+        return manifest
 
 
 def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
@@ -276,15 +272,6 @@ def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
 
 def _damaged(folder: Path, error: Exception) -> ValueError:
     return damaged(folder, error, what="read the index", again="build the index")
-
-
-def _require_each(values: Any, fit: Callable[[Any], bool], what: str) -> None:
-    wrong = [each for each in values if not fit(each)][:1] if isinstance(values, list) else [values]
-    require(not wrong, f"expected a list of {what}, got {wrong}"[:200])
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and list(map(type, value)) == [str, str, bool]
 
 
 def _require_part(part: Part) -> None:

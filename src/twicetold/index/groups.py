@@ -4,17 +4,13 @@ New texts have links to texts of some groups. These groups, the neighbourhood, a
 rule; the others stay as they are. That is what a build would do, as far as the groups of the neighbourhood have no
 business with others: by the rules of `neighbours.grouping` the texts of a finished group, by themselves, form this
 group again, and so do those of several. By components, texts and links that are added can but connect groups, so
-nothing is compared again, unless texts are in one group that a person keeps apart, and the result is exactly that of a
-build.
-
-Pairs that a person has decided on hold as in `dedupe.constraints`. A neighbourhood has both groups of each pair
-that has a text in it, so parts of a group that such pairs divide are in it together.
+nothing is compared again, and the result is exactly that of a build.
 
 New texts are taken some at a time, so that a neighbourhood stays small however many there are. A new group takes the
 number of the former one that most of its texts come from.
 
-Shape letters: M texts of the index with the new ones, R of a neighbourhood, m of the groups that are formed anew, P
-pairs, L links.
+Shape letters: M texts of the index with the new ones, R of a neighbourhood, m of the groups that are formed anew, L
+links.
 """
 
 from collections.abc import Sequence
@@ -24,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.blocking import search_pairs
-from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
-from twicetold.evaluation.decision import Decision
+from twicetold.dedupe.pairs import PairsByVectors
+from twicetold.index.folder import IndexManifest
 from twicetold.index.segments import Segment
 from twicetold.index.state import alive_of, groups_of, rows_of, vectors_of
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.exact_search import Hits
-from twicetold.neighbours.grouping import Ints, Links, Vectors
-from twicetold.neighbours.rules import Rule
+from twicetold.neighbours.grouping import Ints, Links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 
@@ -72,150 +66,65 @@ class GroupChanges:
 
 
 @dataclass(frozen=True)
-class GroupRule:
-    """Rule that groups the texts of an index.
+class Grouping:
+    """The rule by which the texts of an index are grouped.
 
     Args:
         model: that made the vectors.
-        decision: score from which two texts are a link, and calibration.
-        constant: score minus dot product; None if scores are no dot products.
-        rule: how links make groups.
-        neighbours: of each text that are compared.
+        manifest: of the index: threshold, calibration, rule and neighbours.
+        constant: score minus dot product.
     """
 
     model: LoadedModel
-    decision: Decision
-    constant: float | None
-    rule: Rule
-    neighbours: int
+    manifest: IndexManifest
+    constant: float
 
-    def group(self, segments: Sequence[Segment], rows: Ints, constraints: Constraints) -> Ints:
+    def group(self, segments: Sequence[Segment], rows: Ints) -> Ints:
         """(R,) groups of some texts of an index, numbered by their first texts.
 
         Args:
             segments: the parts.
             rows: (R,) ascending.
-            constraints: pairs of these texts, by their positions.
         """
         distinct = DistinctTexts.of(rows_of(segments, rows)["text"].to_pylist())
-        if len(constraints):
-            distinct = distinct.apart((constraints.key(distinct.place),))
-        floor = self.decision.threshold
-        vectors = self._vectors(segments, rows[distinct.rows], distinct.texts)
-        pairs: PairsByModel | PairsByVectors
-        if self.constant is None:
-            pairs = PairsByModel(self.model.trained.read(distinct.texts), self.decision)
+        decision, rule = self.manifest.decision, self.manifest.rule
+        floor = decision.threshold
+        vectors = search_vectors(self.model.trained, distinct.texts[:1])
+        if vectors[0] is vectors[1]:  # the parts have them
+            vectors = (vectors_of(segments, rows[distinct.rows]),) * 2
         else:
-            pairs = PairsByVectors(vectors, self.decision, self.constant)
-        candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
+            vectors = search_vectors(self.model.trained, distinct.texts)
+        pairs = PairsByVectors(vectors, decision, self.constant)
+        candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.manifest.neighbours, rule=rule)
         scores = pairs.score_candidates(candidates, lambda _: None)
         links = Links.of(len(distinct), candidates.left, candidates.right, scores)
-        codes = pairs.groups(links, floor, self.rule, start=candidates.start)(floor)
-        if len(constraints):
-            codes = constraints.of_distinct(distinct.place).apply(links.at_least(floor), codes, pairs.score)[1]
+        codes = pairs.groups(links, floor, rule, start=candidates.start)(floor)
         return codes[distinct.place]
 
-    def _vectors(self, segments: Sequence[Segment], rows: Ints, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts as queries and as documents; the parts have the latter."""
-        queries, documents = search_vectors(self.model.trained, texts[:1])
-        if queries is documents:
-            vectors = vectors_of(segments, rows)
-            return vectors, vectors
-        return search_vectors(self.model.trained, texts)
 
-
-@dataclass(frozen=True)
-class Decided:
-    """Pairs that a person has decided on, of the texts of an index.
-
-    Args:
-        constraints: P pairs of the M texts.
-        fresh: (P,) which of them the groups do not heed yet.
-    """
-
-    constraints: Constraints
-    fresh: NDArray[np.bool_]
-
-    @property
-    def later(self) -> Ints:
-        """(P,) the later text of each pair."""
-        return np.maximum(self.constraints.left, self.constraints.right)
-
-    def reach(self, reached: NDArray[np.bool_], group: Ints, stop: int) -> None:
-        """Extend a mask of groups by those that pairs of earlier texts than `stop` connect them with.
-
-        Args:
-            reached: (groups + 1,) the mask; its last entry is of texts without a group.
-            group: (M,) of each text.
-            stop: pairs with a later text do not count.
-        """
-        kept = self.later < stop
-        one, other = group[self.constraints.left[kept]], group[self.constraints.right[kept]]
-        while True:
-            some = reached[one] | reached[other]
-            if (reached[one[some]] & reached[other[some]]).all():
-                return
-            reached[one[some]] = reached[other[some]] = True
-
-    def within(self, rows: Ints) -> Constraints:
-        """The pairs of these (R,) ascending texts, by their positions."""
-        kept = np.isin(self.constraints.left, rows) & np.isin(self.constraints.right, rows)
-        left, right = (np.searchsorted(rows, side[kept]) for side in (self.constraints.left, self.constraints.right))
-        return Constraints(left, right, self.constraints.same[kept])
-
-
-def grow(
-    rule: GroupRule, segments: Sequence[Segment], links: Hits, decided: Decided, *, known: int, next_group: int
-) -> Ints:
+def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known: int) -> Ints:
     """(M,) groups of all texts once those from `known` on belong to the index.
 
     Args:
-        rule: that built the index.
+        grouping: of the index.
         segments: the parts; texts from `known` on have no group yet.
-        links: of these, as queries, with earlier ones, see `ScoredSearch.links`.
-        decided: pairs that hold in the groups.
+        links: of these, as queries, with earlier ones, see `search.links`.
         known: number of the first new text.
-        next_group: the first number that no group has had.
     """
-    group, alive = groups_of(segments), alive_of(segments)
-    for start, stop in _steps(known, len(group)):
+    group, alive, next_group = groups_of(segments), alive_of(segments), grouping.manifest.next_group
+    for start in range(known, len(group), AT_ONCE):
+        stop = min(start + AT_ONCE, len(group))
         own = links.at(slice(*np.searchsorted(links.query, [start, stop])))
         reached = np.zeros(next_group + 1, bool)  # the last one is of texts without a group
         reached[group[own.row]] = True
-        reached[-1] = True
-        if start == stop:
-            due = decided.fresh & (decided.later < known)
-            reached[group[np.append(decided.constraints.left[due], decided.constraints.right[due])]] = True
-        decided.reach(reached, group, stop)
         rows = np.append(np.flatnonzero(alive[:start] & reached[group[:start]]), np.arange(start, stop))
-        if not len(rows):
-            continue
-        constraints = decided.within(rows)
-        codes = None
-        if rule.rule == "components":
-            ends = [np.searchsorted(rows, side) for side in (own.row, own.query)]
-            codes = _connected(group[rows], ends, constraints)
-        if codes is None:
-            codes = rule.group(segments, rows, constraints)
+        if grouping.manifest.rule == "components":
+            codes = connected(group[rows], *(np.searchsorted(rows, side) for side in (own.row, own.query)))
+        else:
+            codes = grouping.group(segments, rows)
         group[rows] = renewed(codes, group[rows], next_group=next_group)
         next_group = max(next_group, int(group.max()) + 1)
     return group
-
-
-def _connected(former: Ints, ends: Sequence[Ints], constraints: Constraints) -> Ints | None:
-    """(R,) groups that links and pairs connect; None where that joins texts that do not say the same."""
-    left, right = (
-        np.append(end, side[constraints.same])
-        for end, side in zip(ends, (constraints.left, constraints.right), strict=True)
-    )
-    codes = connected(former, left, right)
-    apart = ~constraints.same
-    return None if (codes[constraints.left[apart]] == codes[constraints.right[apart]]).any() else codes
-
-
-def _steps(known: int, total: int) -> list[tuple[int, int]]:
-    """First and last new texts of each step; the first one is of pairs of known texts alone."""
-    return [(known, known), *((start, min(start + AT_ONCE, total)) for start in range(known, total, AT_ONCE))]
 
 
 def renewed(codes: Ints, former: Ints, *, next_group: int) -> Ints:

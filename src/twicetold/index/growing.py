@@ -1,35 +1,27 @@
-"""An index begins and grows: texts and pairs are added, and grouped by the rule of the index.
+"""An index begins and grows: texts are added, and grouped by the rule of the index.
 
-Shape letters: N texts that are added, M of the index with them, P pairs.
+Shape letters: N texts that are added.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from twicetold.dedupe.constraints import Constraints, Contradiction
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
-from twicetold.index.folder import IdPair, IndexManifest
-from twicetold.index.groups import NO_GROUP, Decided, GroupChanges, GroupRule, grow
-from twicetold.index.scored_search import ScoredSearch
-from twicetold.index.state import IndexState, count_of, groups_of, listed, names_of, part_of, rows_of_ids, some
-from twicetold.neighbours.exact_search import Hits
-from twicetold.neighbours.grouping import Ints
+from twicetold.index.folder import IndexManifest
+from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow
+from twicetold.index.search import links as links_of
+from twicetold.index.search import score_constant
+from twicetold.index.state import IndexState, count_of, groups_of, names_of, part_of
 from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-
-IdPairs: TypeAlias = tuple[TextsLike, TextsLike, ArrayLike]
-"""Ids of texts, (P,) each, and (P,) whether each pair says the same."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +51,6 @@ def built(
     ids: TextsLike | None,
     *,
     grouped_by: DedupeOptions | None,
-    pairs: IdPairs | None,
     progress: Callable[[str], None] | None,
 ) -> IndexState:
     """An index of texts.
@@ -69,12 +60,11 @@ def built(
         texts: N of them, none empty.
         ids: (N,) distinct names; None: numbers from 0.
         grouped_by: which texts say the same; None: each text has a group of its own.
-        pairs: that hold in the groups.
         progress: is called with a description of each step.
 
     Raises:
-        ValueError: if an id is given twice, or pairs are given without groups; and as `decided_on` and `dedupe` do.
-        TypeError: as `decided_on` and `dedupe` do.
+        ValueError: if an id is given twice; and as `dedupe` does.
+        TypeError: as `score_constant` and `dedupe` do.
     """
     texts = texts_of(texts)
     names = names_of(texts, ids, first=0)
@@ -86,15 +76,7 @@ def built(
             progress(f"encoding {counted(len(texts), 'text')}")
         return search_vectors(model.trained, texts)
 
-    if pairs is not None:
-        _require_groups(manifest)
-        place = pa.array(names, pa.string())
-        decided, known = decided_on(pairs, (), len(texts), lambda ids: _places(ids, place))
-        manifest = replace(manifest, pairs=known)
     if grouped_by is not None:
-        if pairs is not None:
-            constraints = decided.constraints
-            grouped_by = replace(grouped_by, pairs=(constraints.left, constraints.right, constraints.same))
         found = dedupe(model, texts, grouped_by, encoded=encoded, by_matcher=False, progress=progress)
         codes = found.group
         threshold = found.summary.threshold
@@ -110,106 +92,44 @@ def built(
 
 
 def grown(
-    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: TextsLike | None, *, pairs: IdPairs | None
+    state: IndexState, model: LoadedModel, texts: Sequence[str], ids: TextsLike | None, *, constant: float
 ) -> tuple[IndexState, Added]:
-    """The index with further texts and pairs.
+    """The index with further texts.
 
     Args:
         state: the index.
-        rule: of its groups.
+        model: that made its vectors.
         texts: (N,).
         ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
-        pairs: that hold in the groups from now on, besides those that do already.
+        constant: see `score_constant`.
 
     Raises:
         ValueError: as `TextIndex.add`.
-        TypeError: as `decided_on`, and if the family scores pairs only.
+        TypeError: as `names_of`.
     """
-    names, manifest = state.new_ids(texts, ids), state.manifest
-    parts, known, links = list(state.segments), count_of(state.segments), Hits.joined([])
-    if len(texts):
-        queries, documents = search_vectors(rule.model.trained, texts)
-        parts.append(part_of(names, texts, documents, np.full(len(texts), NO_GROUP)))
-        if manifest.groups:
-            links = ScoredSearch(rule.model, rule.constant, parts).links(
-                texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
-            )
-    before, changes = groups_of(parts), GroupChanges()
+    names, manifest, known = state.new_ids(texts, ids), state.manifest, count_of(state.segments)
+    if not len(texts):
+        return state, Added([], np.empty(0, np.int64), 0, GroupChanges())
+    queries, documents = search_vectors(model.trained, texts)
+    parts = [*state.segments, part_of(names, texts, documents, np.full(len(texts), NO_GROUP))]
+    before = groups_of(parts)
     if manifest.groups:
-        decided, kept = decided_on(pairs, manifest.pairs, len(before), lambda ids: rows_of_ids(parts, ids))
-        manifest = replace(manifest, pairs=kept)
-        after = grow(rule, parts, links, decided, known=known, next_group=manifest.next_group)
-        changes = GroupChanges.between(before[:known], after[:known])
+        least, near = manifest.decision.threshold, manifest.neighbours
+        links = links_of(parts, texts, queries, constant=constant, threshold=least, neighbours=near)
+        after = grow(Grouping(model, manifest, constant), parts, links, known=known)
     else:
-        if pairs is not None:
-            _require_groups(manifest)
         after = np.append(before[:known], manifest.next_group + np.arange(len(texts)))
-    next_group = max(manifest.next_group, int(after.max(initial=-1)) + 1)
+    next_group = max(manifest.next_group, int(after.max()) + 1)
     manifest = replace(manifest, added=manifest.added + len(texts), next_group=next_group)
     larger, groups = replace(state.in_groups(after[:known]), manifest=manifest), after[known:]
-    if len(texts):
-        larger = larger.with_part(part_of(names, texts, documents, groups))
-    return larger, Added(names, groups, int(np.count_nonzero(groups < state.manifest.next_group)), changes)
-
-
-def decided_on(
-    pairs: IdPairs | None, known: Sequence[IdPair], count: int, places: Callable[[Sequence[str]], Ints]
-) -> tuple[Decided, list[IdPair]]:
-    """Pairs that a person has decided on now and before; a new answer replaces the one before.
-
-    Args:
-        pairs: given now.
-        known: given before.
-        count: M.
-        places: from distinct ids to the numbers of their texts, -1 where there is none.
-
-    Returns:
-        The pairs by numbers of texts, and by ids.
-
-    Raises:
-        ValueError: if no text has an id, the pairs contradict each other, an answer is neither yes nor no, or there are
-            not as many ids and answers.
-        TypeError: if an id is no text.
-    """
-    left, right = (listed(side) for side in (pairs or ((), ()))[:2])
-    answers = () if pairs is None else pairs[2]
-    ids = list(dict.fromkeys([*left, *right, *(name for pair in known for name in pair[:2])]))
-    place = dict(zip(ids, places(ids).tolist(), strict=True))
-    if unknown := [name for name in ids if place[name] < 0]:
-        raise ValueError(f"pairs: the index has no text with the id {some(unknown)}")
-    given = Constraints.of(count, [place[name] for name in left], [place[name] for name in right], answers)
-    every = {_key(*pair): pair for pair in zip(left, right, given.same.tolist(), strict=True)}
-    before = {_key(*pair): pair[2] for pair in known}
-    now = [*every.values(), *(pair for pair in known if _key(*pair) not in every)]
-    try:
-        one, other = ([place[pair[side]] for pair in now] for side in (0, 1))
-        constraints = Constraints.of(count, one, other, [pair[2] for pair in now])
-    except Contradiction as error:
-        joined = ", ".join(f"{now[each][0]!r} and {now[each][1]!r}" for each in error.must_link)
-        texts = f"{now[error.cannot_link][0]!r} and {now[error.cannot_link][1]!r}"
-        raise ValueError(
-            f"pairs: {texts} do not say the same, but pairs join them, given now or before: {joined}"
-        ) from error
-    fresh = [before.get(_key(*pair)) != pair[2] for pair in now]
-    return Decided(constraints, np.array(fresh, bool)), now
-
-
-def _key(left: str, right: str, _: bool) -> tuple[str, str]:
-    return min(left, right), max(left, right)
-
-
-def _places(ids: Sequence[str], names: pa.Array) -> Ints:
-    place: Ints = pc.fill_null(pc.index_in(pa.array(ids, pa.string()), names), -1).to_numpy().astype(np.int64)
-    return place
-
-
-def _require_groups(manifest: IndexManifest) -> None:
-    if not manifest.groups:
-        raise ValueError("pairs say which texts are in one group, and the index has no groups: build it with groups")
+    larger = larger.with_part(part_of(names, texts, documents, groups))
+    joined = int(np.count_nonzero(groups < state.manifest.next_group))
+    return larger, Added(names, groups, joined, GroupChanges.between(before[:known], after[:known]))
 
 
 def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexManifest:
     options, measured = grouped_by or DEFAULTS, model.thresholds
+    score_constant(model, by_vectors=measured is not None)
     return IndexManifest(
         str(model.folder.resolve()),
         fingerprint="",

@@ -1,6 +1,6 @@
 """The content of an index folder for people and other programs. The model is not needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,6 @@ from scipy import sparse
 from twicetold.index.folder import FORMAT, read
 from twicetold.index.state import alive_of, groups_of, table_of
 from twicetold.neighbours.rules import Rule
-
-EXPORTED = 1 << 14  # texts that are exported at a time
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,6 @@ class IndexInfo:
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
-        must_link: pairs of texts that say the same, by a person.
-        cannot_link: pairs of texts that do not.
     """
 
     folder: str
@@ -61,8 +57,6 @@ class IndexInfo:
     groups: int
     grouped: int
     largest: int
-    must_link: int
-    cannot_link: int
 
 
 def index_info(folder: str | Path) -> IndexInfo:
@@ -93,31 +87,9 @@ def index_info(folder: str | Path) -> IndexInfo:
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(sizes.max(initial=0)),
-        must_link=sum(same for *_, same in manifest.pairs),
-        cannot_link=sum(not same for *_, same in manifest.pairs),
     )
 
 
 def grouped_texts(folder: str | Path) -> pa.Table:
     """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
     return table_of(read(Path(folder))[1])
-
-
-def exported(folder: str | Path) -> Iterator[pa.Table]:
-    """`id`, `text`, `group` and `vector`, as a document, of all texts of an index, some at a time.
-
-    Raises:
-        ValueError: if vectors are sparse; and as `index_info` does.
-    """
-    for segment in read(Path(folder))[1]:
-        if sparse.issparse(segment.vectors):
-            raise ValueError(
-                f"{folder} has a number for each letter and word of a text, not vectors for a vector database: build "
-                "an index by a model with dense vectors, such as static"
-            )
-        kept = np.flatnonzero(segment.alive)
-        for start in range(0, len(kept), EXPORTED):
-            rows = kept[start : start + EXPORTED]
-            vectors = pa.FixedSizeListArray.from_arrays(segment.vectors[rows].ravel(), segment.vectors.shape[1])
-            table = segment.texts.at(rows).set_column(2, "group", pa.array(segment.groups[rows]))
-            yield table.append_column("vector", vectors)

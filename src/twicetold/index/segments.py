@@ -114,13 +114,12 @@ class Segment:
         changed.__dict__.update({name: self.__dict__[name] for name in ("folded", "_columns") if name in self.__dict__})
         return changed
 
-    def search(self, queries: Matrix, k: int, *, before: NDArray[np.int64] | None = None) -> Hits:
+    def search(self, queries: Matrix, k: int) -> Hits:
         """The `k` most similar of all texts for each of the (Q, D) queries.
 
         Args:
             queries: (Q, D).
             k: at least 1.
-            before: (Q,) only rows below this one are found. None: all rows.
 
         Raises:
             ValueError: if a similarity is not a number.
@@ -137,8 +136,6 @@ class Segment:
             alive = self.alive[columns]
             if not alive.all():
                 scores[:, ~alive] = -np.inf
-            if before is not None:
-                scores[np.arange(columns.start, columns.stop) >= before[rows, None]] = -np.inf
             return scores
 
         high = min(HIGH, max(1, shape[0]))
@@ -154,7 +151,7 @@ class Segment:
             queries: (Q, D).
             least: the dot product; of sparse vectors, texts that share no term are not found.
             most: of each query, about: the most similar ones, where there are very many.
-            before: as in `search`.
+            before: (Q,) only rows below this one are found. None: all rows.
 
         Raises:
             ValueError: if a similarity is not a number.

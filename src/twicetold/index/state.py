@@ -86,7 +86,7 @@ class IndexState:
         return replace(self, segments=[*kept, Segment.merged(merging)])
 
     def without(self, ids: TextsLike) -> "IndexState":
-        """Without some texts, and pairs that name them. The groups of the others stay as they are, and so do their ids.
+        """Without some texts. The groups of the others stay as they are, and so do their ids.
 
         Raises:
             ValueError: if there is no text of an id, or an id is given twice.
@@ -101,10 +101,7 @@ class IndexState:
             own = rows[slice(*np.searchsorted(rows, [first, first + len(segment)]))] - first
             segment = segment.without(own) if len(own) else segment
             left.append(Segment.merged([segment]) if 0 < 2 * segment.count < len(segment) else segment)
-        gone = set(names)
-        pairs = [pair for pair in self.manifest.pairs if gone.isdisjoint(pair[:2])]
-        manifest = replace(self.manifest, pairs=pairs)
-        return replace(self, manifest=manifest, segments=[segment for segment in left if segment.count])
+        return replace(self, segments=[segment for segment in left if segment.count])
 
 
 def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:
@@ -130,27 +127,18 @@ def distinct(ids: TextsLike) -> list[str]:
 
     Raises:
         ValueError: if an id is given twice.
-        TypeError: as `listed` does.
-    """
-    names = listed(ids)
-    counts = pa.array(names, pa.string()).value_counts()
-    if twice := counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist():
-        raise ValueError(f"the id {some(twice)} is given twice: ids are distinct")
-    return names
-
-
-def listed(ids: TextsLike) -> list[str]:
-    """Ids as a list.
-
-    Raises:
         TypeError: if one id is given in place of several, or one is no text.
     """
     if isinstance(ids, str):
         raise TypeError(f"expected a list of ids, got one: put it in a list, [{ids!r}]")
     try:
-        return list(texts_of(ids))
+        names = list(texts_of(ids))
     except TypeError as error:
         raise TypeError(f"expected ids that are texts, such as map(str, numbers): {error}") from error
+    counts = pa.array(names, pa.string()).value_counts()
+    if twice := counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist():
+        raise ValueError(f"the id {some(twice)} is given twice: ids are distinct")
+    return names
 
 
 def some(names: Sequence[str]) -> str:

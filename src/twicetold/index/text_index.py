@@ -11,9 +11,9 @@
 Shape letters: N texts, Q queries, k neighbours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,24 +21,42 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
-from twicetold.index.groups import GroupRule
-from twicetold.index.growing import Added, IdPairs, built, grown
-from twicetold.index.matches import Match, without_copies
-from twicetold.index.scored_search import ScoredSearch
+from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.growing import Added, grown
+from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, rows_of, table_of
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
+
+
+@dataclass(frozen=True)
+class Match:
+    """A text that a search found.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
+        [[Match(id='1', text='Where can I buy a tent?', ...)]]
+    """
+
+    id: str
+    text: str
+    similarity: float
+    """The model's score of query and text; higher means more alike."""
+    probability: float | None
+    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
+    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
+    group: int
 
 
 class TextIndex:
@@ -53,53 +71,23 @@ class TextIndex:
         >>> import twicetold
         >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
         >>> model = twicetold.fit(texts, lexical=True)
-        >>> index = model.index(texts)  # or twicetold.index.TextIndex.build(model, texts)
+        >>> index = model.index(texts)  # a TextIndex
         >>> index.ids, index.groups, index.rule, index.parts
         (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
         >>> [match.text for match in index.search(["How do I learn to swim?"], k=1)[0]]
         ['How do I learn to swim?']
-        >>> index.add([], pairs=(["1"], ["2"], [True])).changes.merged  # a person knows better
-        ((1, 0),)
-        >>> index.pairs
-        [('1', '2', True)]
+        >>> index.add(["where can I buy  a tent?"]).groups
+        array([1])
         >>> index.remove(["1"])
         >>> len(index)
-        2
+        3
     """
 
     def __init__(self, model: LoadedModel, state: IndexState, folder: Path | None = None) -> None:
         self.model = model
         self.folder = folder
         self._state, manifest = state, state.manifest
-        dots = manifest.by_vectors or model.trained.read(["a"]).score_is_dot_product
-        self._constant = (0.0 if manifest.by_vectors else constant(model.trained)) if dots else None
-
-    @classmethod
-    def build(
-        cls,
-        model: LoadedModel,
-        texts: TextsLike,
-        ids: TextsLike | None = None,
-        *,
-        grouped_by: DedupeOptions | None = DEFAULTS,
-        pairs: IdPairs | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> "TextIndex":
-        """A new index in memory.
-
-        Args:
-            model: that makes the vectors.
-            texts: N of them, none empty.
-            ids: (N,) distinct names; None: numbers from 0.
-            grouped_by: which texts say the same; None: each text has a group of its own.
-            pairs: that a person has decided on, see `add`.
-            progress: is called with a description of each step.
-
-        Raises:
-            ValueError: if an id is given twice; and as `dedupe` does, and `add` of pairs.
-            TypeError: as `dedupe` does.
-        """
-        return cls(model, built(model, texts, ids, grouped_by=grouped_by, pairs=pairs, progress=progress))
+        self._constant = score_constant(model, by_vectors=manifest.by_vectors)
 
     def __repr__(self) -> str:
         return f"TextIndex({counted(len(self), 'text')}, {self.model!r})"
@@ -133,26 +121,18 @@ class TextIndex:
         return self._state.groups
 
     @property
-    def pairs(self) -> list[IdPair]:
-        """Ids of two texts, and whether they say the same: pairs that a person has decided on."""
-        return list(self._manifest.pairs)
-
-    @property
     def parts(self) -> int:
         """Number of parts that a search goes through."""
         return len(self._segments)
 
-    def search(self, texts: TextsLike, k: int = 10, *, not_copies: bool = False) -> list[list[Match]]:
+    def search(self, texts: TextsLike, k: int = 10) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
-        A lexical family finds only texts that share a term with the query, so there may be fewer. A family whose
-        scores are no dot products scores the 50 texts with the nearest vectors and returns the best of them.
+        A lexical family finds only texts that share a term with the query, so there may be fewer.
 
         Args:
             texts: (Q,) queries.
             k: at least 1.
-            not_copies: leave out what is equal to the query but for case and white space, or shares seven of ten words
-                with it or with a match above. Of a text with a thousand copies, there may be fewer than `k` others.
 
         Raises:
             ValueError: if `k` is below 1, or the index is damaged.
@@ -162,12 +142,10 @@ class TextIndex:
         if k < 1:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
         texts = texts_of(texts)
-        if not_copies:
-            return without_copies(self.search, texts, k)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         queries = search_vectors(self.model.trained, texts)[0]
-        hits = ScoredSearch(self.model, self._constant, self._segments).nearest(texts, queries, k)
+        hits = nearest(self._segments, queries, k, constant=self._constant)
         if not len(hits.row):
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
@@ -182,22 +160,19 @@ class TextIndex:
         """`id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
-    def add(self, texts: TextsLike, ids: TextsLike | None = None, *, pairs: IdPairs | None = None) -> Added:
+    def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:
         """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
-            texts: (N,), or none, where pairs alone are to be added.
+            texts: (N,).
             ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
-            pairs: that a person has decided on: ids of texts, ids of others, and whether each pair says the same. They
-                hold in the groups as in `Model.dedupe`, now and whenever texts are added, until a pair is given with
-                the other answer, or a text of it is removed.
 
         Raises:
-            ValueError: if an id is there already or given twice, the numbers of ids and texts differ, a text is blank
-                and the index has groups, or pairs name an unknown id or contradict each other, or there are no groups.
-            TypeError: if the family scores pairs only, or one text is given in place of several.
+            ValueError: if an id is there already or given twice, the numbers of ids and texts differ, or a text is
+                blank and the index has groups.
+            TypeError: if one text is given in place of several.
         """
-        self._state, added = grown(self._state, self._grouping, texts_of(texts), ids, pairs=pairs)
+        self._state, added = grown(self._state, self.model, texts_of(texts), ids, constant=self._constant)
         return added
 
     def remove(self, ids: TextsLike) -> None:
@@ -226,7 +201,13 @@ class TextIndex:
         if folder is None and self.folder is None:
             raise ValueError("this index is in memory alone: give the folder to save it in")
         if not self._manifest.fingerprint:
-            known = replace(self._manifest, fingerprint=_identity(self.model))
+            try:
+                known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))
+            except FileNotFoundError as error:
+                raise FileNotFoundError(
+                    f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one "
+                    "if you name it (folder=...)"
+                ) from error
             self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
@@ -234,8 +215,7 @@ class TextIndex:
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
-                known = replace(self._manifest, parts=(), saved=0)
-                self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
+                self._state = IndexState(*save_changes(target, replace(self._manifest, parts=(), saved=0), parts))
             self.folder = Path(folder).absolute()
 
     @property
@@ -245,11 +225,6 @@ class TextIndex:
     @property
     def _segments(self) -> Sequence[Segment]:
         return self._state.segments
-
-    @property
-    def _grouping(self) -> GroupRule:
-        known = self._manifest
-        return GroupRule(self.model, known.decision, self._constant, self.rule, known.neighbours)
 
 
 def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None) -> TextIndex:
@@ -262,6 +237,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
     Raises:
         FileNotFoundError: if there is no index, or no model.
         ValueError: if the index is damaged, or the model is another one.
+        TypeError: if its scores are no dot products of vectors.
     """
     folder = Path(folder)
     manifest, segments = read(folder)
@@ -298,19 +274,4 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
 def _save_locked(index: TextIndex) -> None:
     """Write what has changed to the folder that an index was read from; the caller holds its lock."""
     assert index.folder is not None
-    index._state = _saved(index.folder, index._state)
-
-
-def _identity(model: LoadedModel) -> str:
-    """The fingerprint of a model that has a folder."""
-    try:
-        return fingerprint(model.folder)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one if you "
-            "name it (folder=...)"
-        ) from error
-
-
-def _saved(folder: Path, state: IndexState) -> IndexState:
-    return IndexState(*save_changes(folder, state.manifest, state.segments))
+    index._state = IndexState(*save_changes(index.folder, index._state.manifest, index._state.segments))

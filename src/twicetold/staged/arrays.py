@@ -1,8 +1,8 @@
-"""Files of the stages: arrays in the layout of safetensors, sets of numbers as bits, and links.
+"""Files of the stages: arrays in the layout of safetensors, numbers without some of them, and links.
 
 All are written whole, and read by slices or chunks.
 
-Shape letters: n numbers, W words of 64 bits, K numbers that are asked for, L links of a chunk.
+Shape letters: n numbers, L of them that are left out, K that are asked for.
 """
 
 import json
@@ -23,8 +23,6 @@ CODES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U64": "<u8"}
 NAMES = {np.dtype(kind): code for code, kind in CODES.items()}
 HEAD = 8  # bytes that say how long the description is
 LONGEST = 1 << 20  # bytes of a description
-WORD = 64
-SPREAD = 1 << 16  # words that are spread out at a time
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("dot", "<f8")])
 CHUNK = 1 << 20  # links that are read at once
 
@@ -123,64 +121,41 @@ class Arrays:
         return self.read("starts")
 
 
-class Bits:
-    """Some of the numbers 0 .. n - 1: how many come before a number, and which is the k-th.
+class Numbers:
+    """The numbers 0 .. n - 1 without some: how many come before a number, and which is the k-th.
 
     Args:
-        words: (W,) of bits, the lowest first; those from n on are 0.
+        without: (L,) those that are left out, ascending.
+        before: (L,) how many are not left out before each of these.
         count: n.
     """
 
-    def __init__(self, words: NDArray[np.uint64], count: int) -> None:
-        self.words, self.count = words, count
-        self.before = np.zeros(len(words) + 1, np.int64)
-        np.cumsum(np.bitwise_count(words), out=self.before[1:])
+    def __init__(self, without: Ints, before: Ints, count: int) -> None:
+        self.without, self.before, self.count = without, before, count
 
     @classmethod
-    def all_but(cls, count: int, left_out: Ints) -> "Bits":
-        """All numbers below n but these."""
-        words = np.full(-(-count // WORD), ~np.uint64(0))
-        if count % WORD:
-            words[-1] = (np.uint64(1) << np.uint64(count % WORD)) - np.uint64(1)
-        np.bitwise_and.at(words, left_out // WORD, ~_bit(left_out))
-        return cls(words, count)
-
-    @classmethod
-    def read(cls, path: Path) -> "Bits":
-        """From a file that `write` made."""
+    def read(cls, path: Path) -> "Numbers":
+        """From a file that `write_numbers` made, of which only what is looked at is read."""
         arrays = Arrays(path)
-        return cls(arrays.read("words"), int(arrays.read("count")[0]))
-
-    def write(self, path: Path) -> None:
-        """To a file."""
-        write_arrays(path, {"words": self.words, "count": np.array([self.count])})
+        return cls(arrays.mapped("without"), arrays.mapped("before"), int(arrays.read("count")[0]))
 
     def __len__(self) -> int:
-        return int(self.before[-1])
+        return self.count - len(self.without)
 
     def ranks(self, numbers: Ints) -> Ints:
-        """(K,) how many of the set are below each number."""
-        word = numbers // WORD
-        inside = np.zeros(len(numbers), np.int64)
-        inside_words = word < len(self.words)  # a number may be n
-        below = _bit(numbers[inside_words]) - np.uint64(1)
-        inside[inside_words] = np.bitwise_count(self.words[word[inside_words]] & below)
-        return np.asarray(self.before[word] + inside)
+        """(K,) how many are below each number."""
+        return numbers - np.searchsorted(self.without, numbers)
 
     def numbers(self, ranks: Ints) -> Ints:
         """(K,) the number of each rank."""
-        numbers = np.empty(len(ranks), np.int64)
-        for start in range(0, len(ranks), SPREAD):
-            rank = ranks[start : start + SPREAD]
-            word = np.searchsorted(self.before, rank, side="right") - 1
-            ones = self.words[word, None] >> np.arange(WORD, dtype=np.uint64) & np.uint64(1)
-            place = (np.cumsum(ones, axis=1) == (rank - self.before[word] + 1)[:, None]).argmax(axis=1)
-            numbers[start : start + SPREAD] = word * WORD + place
-        return numbers
+        return ranks + np.searchsorted(self.before, ranks, side="right")
 
 
-def _bit(numbers: Ints) -> NDArray[np.uint64]:
-    return np.uint64(1) << (numbers % WORD).astype(np.uint64)
+def write_numbers(path: Path, count: int, without: Ints) -> Numbers:
+    """Write all numbers below `count` without these, which ascend, to a file."""
+    before = without - np.arange(len(without))
+    write_arrays(path, {"without": without, "before": before, "count": np.array([count])})
+    return Numbers.read(path)
 
 
 def in_numbers(links: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:

@@ -1,11 +1,11 @@
 """A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
 
-    read → exact → distinct → threshold → encode → centres → scatter → links → recall → components → route → group →
-    number → join
+    read → exact → distinct → threshold → encode → centres → scatter → links → components → route → group → number →
+    join
 
-Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
-`links_all`. Each stage is a function from files to files, in the module that `tasks` names. What comes out does not
-depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
+Few texts, or with `exact` all, go by `links_all` in place of cells. Each stage is a function from files to files, in
+the module that `tasks` names. What comes out does not depend on how rows come in parts, on how many tasks run at a
+time, or on what runs them:
 
 1. Blocks, cells and ranges are of distinct texts, never of parts.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
@@ -17,7 +17,6 @@ depend on how rows come in parts, on how many tasks run at a time, or on what ru
 import json
 import math
 import shutil
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -32,15 +31,12 @@ from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
-from twicetold.printable import counted
 from twicetold.staged.groups import LOOKED_AT, SHOWN
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, written
-from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, of_all, remove, tidy
+from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
 
-COPIES = 3  # of a sparse vector, in as many shards, about
-OF_SPARSE = 400  # bytes of a sparse vector, about
 HELD = 0.5  # share of a task's memory for the vectors of a shard
 
 
@@ -54,10 +50,7 @@ class FolderGroups:
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
-        recall: of links, on a sample, see `recall_estimate`; empty where nothing can be missed.
-        components: see the stage of this name.
         loosest: groups with the weakest links that hold one together, each with this link.
-        component: the same of the largest component; None if there are no links.
         used: by stage, see `Work.used`.
     """
 
@@ -66,10 +59,7 @@ class FolderGroups:
     dropped_parts: dict[str, int]
     groups: int
     cells: int
-    recall: dict[str, Any]
-    components: dict[str, Any]
     loosest: list[dict[str, Any]]
-    component: dict[str, Any] | None
     used: dict[str, dict[str, float]]
 
     def to_json(self) -> dict[str, Any]:
@@ -78,7 +68,7 @@ class FolderGroups:
 
 
 def dedupe_folder(
-    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, progress: Progress = lambda _: None
+    folder: Path, settings: Settings, launch: Launch, *, progress: Progress = lambda _: None
 ) -> FolderGroups:
     """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
 
@@ -86,7 +76,6 @@ def dedupe_folder(
         folder: of the parts.
         settings: what is asked for.
         launch: does tasks.
-        keep_stages: keep what stages wrote, so that parts that are added later cost less.
         progress: is called with a line on progress.
 
     Raises:
@@ -108,12 +97,9 @@ def dedupe_folder(
             tidy(out, stages)
             if not (out / SUMMARY).exists():
                 remove_parts_gone(out, parts)
-            plan = Plan(stages, settings, parts)
-            _tell_changes(plan, progress)
-            result = _Stages(Work(launch, progress), plan).run(model)
+            result = _Stages(Work(launch, progress), Plan(stages, settings, parts)).run(model)
             write_json(out / SUMMARY, {"state": state, **result.to_json()})
-        if not keep_stages:
-            shutil.rmtree(stages, ignore_errors=True)
+        shutil.rmtree(stages, ignore_errors=True)
     return result
 
 
@@ -145,30 +131,22 @@ class _Stages:
         model = digest(model, *of_stage(settings, "model"))
         vectors = self.one("model", model)
         self.work.progress(vectors["evidence"])
-        self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
-        read, blocks = self._texts()
+        self.plan = replace(self.plan, width=vectors["width"])
+        state = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
         link = known["link"]
         self.plan = with_shards(replace(self.plan, link=Link(**link)))
-        digests = _of_blocks(vectors["fingerprint"], blocks, read, self.plan)
-        encode = [Task("encode", *block) for block in zip(self.plan.blocks, digests, strict=True)]
-        encoded = self.work.run(self.plan, encode)
-        links, recall = self._links(digest(of_all(encode), link))
-        state = digest(of_all(links), settings.memory)
-        components = self.one("components", state)
-        self.plan = replace(self.plan, bins=components["bins"])
+        state = digest(state, vectors["fingerprint"])
+        encoded = self.all("encode", self.plan.blocks, state)
+        links, state = self._links(digest(state, link))
+        state = digest(state, settings.memory)
+        self.plan = replace(self.plan, bins=self.one("components", state)["bins"])
         state = digest(state, *of_stage(settings, "group"))
-        group = [Task("group", name, state) for name in numbered(self.plan.bins)]
-        if not self.work.finished(self.plan, group):
-            self.all("route", [task.name for task in links], state)
-        grouped = self.work.run(self.plan, group)
-        sizes = self.one("number", digest(state, of_all(read)))  # of rows, which may be more copies of the same texts
-        remove(self.plan, "route")
-        parts = self._join(digest(state, of_all(read), settings.drop))
-        summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, list(grouped.values()))
-        loosest, whole = self._shown(list(grouped.values()))
-        used = self.work.used
-        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, recall, components, loosest, whole, used)
+        grouped = list(self.all("group", numbered(self.plan.bins), state, after=("route", links)).values())
+        sizes = self.one("number", state)
+        parts = self._join(digest(state, settings.drop))
+        summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
+        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, self._loosest(grouped), self.work.used)
 
     def _summary(
         self,
@@ -191,28 +169,42 @@ class _Stages:
         warnings = [*drift, unknown, *known.warnings, many, *_cautions(plan, grouped)]
         return replace(known, counts=counts, warnings=tuple(filter(None, warnings)))
 
-    def _shown(self, grouped: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """The loosest groups and the largest component, with rows and texts."""
-        loosest = sorted((each for bin in grouped for each in bin["loosest"]), key=_looseness)[:SHOWN]
-        whole = max((bin["component"] for bin in grouped), key=lambda each: each["size"], default=None)
+    def _loosest(self, grouped: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The loosest groups, with rows and texts."""
+        groups = (each for bin in grouped for each in bin["loosest"])
+        loosest = sorted(groups, key=lambda group: (group["score"], -group["size"]))[:SHOWN]
         firsts = firsts_of(self.plan)
-        for each in [*loosest, *([] if whole is None else [whole])]:
+        for each in loosest:
             rows = firsts.numbers(np.array([each["first"], each["left"], each["right"]]))
             each["first"], each["left"], each["right"] = rows.tolist()
             each["left_text"], each["right_text"] = texts_of_rows(self.plan, rows[1:])
-        return loosest, whole
+        return loosest
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
         return self.all(stage, ["all"], state)["all"]
 
-    def all(self, stage: str, names: Sequence[str], state: str) -> dict[str, dict[str, Any]]:
-        """Do a stage of several tasks, each of which depends on a state."""
-        tasks = [Task(stage, name, digest(stage, state)) for name in names]
-        return self.work.run(self.plan, tasks)
+    def all(
+        self, stage: str, names: Sequence[str], state: str, *, after: tuple[str, Sequence[str]] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Do a stage of several tasks, each of which depends on a state.
 
-    def _texts(self) -> tuple[list[Task], list[list[Any]]]:
-        """Read and number distinct texts; the tasks that read, and rows and digest of each block."""
+        Args:
+            stage: one of `tasks.STAGES`.
+            names: of the tasks.
+            state: digest of all that they depend on.
+            after: a stage and its tasks whose files serve this one alone: they are deleted at the end.
+        """
+        tasks = [Task(stage, name, digest(stage, state)) for name in names]
+        if after is not None and not all(done(self.plan, task) for task in tasks):
+            self.all(*after, state)
+        results = self.work.run(self.plan, tasks)
+        if after is not None:
+            shutil.rmtree(self.plan.folder / after[0], ignore_errors=True)
+        return results
+
+    def _texts(self) -> str:
+        """Read and number distinct texts; a digest of them."""
         settings = self.plan.settings
         about = (settings.text, settings.skip_bad, settings.delimiter)
         read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
@@ -229,38 +221,28 @@ class _Stages:
             chosen = ", ".join(f"{column!r} ({name})" for column, name in first.items())
             self.work.progress(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
         self.plan = replace(self.plan, offsets=tuple(offsets))
-        state = digest(of_all(read), offsets)
+        state = digest([task[:3] for task in read], offsets)
         self.all("exact", numbered(self.plan.buckets), state)
-        numbers = self.one("distinct", state)
-        self.plan = replace(self.plan, distinct=numbers["distinct"])
-        return read, numbers["blocks"]
+        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
+        return state
 
-    def _links(self, state: str) -> tuple[list[Task], dict[str, Any]]:
-        """Find links; the tasks, and the estimate of their recall."""
+    def _links(self, state: str) -> tuple[list[str], str]:
+        """Find links; names of the tasks, and a digest of what they found."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        if not plan.sparse and not plan.cells:
-            links = [Task("links_all", name, state) for name in plan.blocks]
-            self.work.run(plan, links)
-            return links, {}
-        stages = ("terms", "scatter_terms", "links_terms") if plan.sparse else ("centres", "scatter", "links")
-        state = digest(state, 0 if plan.sparse else plan.settings.sampled)
-        links = [Task(stages[2], name, state) for name in numbered(plan.shards)]
-        self.one(stages[0], state)
-        if not self.work.finished(plan, links):
-            self.all(stages[1], plan.blocks, state)
-        self.work.run(plan, links)
-        remove(plan, stages[1])
-        if plan.sparse or not plan.settings.sampled:
-            return links, {}
-        self.all("recall", plan.blocks, state)
-        return links, self.one("recall_estimate", state)
+        if not plan.cells:
+            self.all("links_all", plan.blocks, state)
+            return plan.blocks, state
+        self.one("centres", state)
+        names = numbered(plan.shards)
+        self.all("links", names, state, after=("scatter", plan.blocks))
+        return names, state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
         """Write parts; bytes of each, and of those with dropped rows."""
         out, drop = Path(self.plan.settings.out), self.plan.settings.drop
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
-        if not self.work.finished(self.plan, tasks):
+        if not all(done(self.plan, task) for task in tasks):
             remove_parts_gone(out, self.plan.parts)
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
@@ -274,50 +256,24 @@ class _Stages:
         return written_parts, dropped
 
 
-def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
-    """A digest of each block of texts: of its parts, where it begins in the first, and which rows it has."""
-    for start, stop, rows in blocks:
-        first = bisect_right(plan.offsets, start) - 1
-        last = bisect_right(plan.offsets, stop - 1)
-        yield digest(model, of_all(read[first:last]), start - plan.offsets[first], rows)
-
-
-def _tell_changes(plan: Plan, progress: Progress) -> None:
-    """Say which parts are not as they were when an earlier call began."""
-    try:
-        before = {part.name: part for part in Plan.read(plan.folder).parts}
-    except (OSError, ValueError):
-        return
-    now = {part.name: part for part in plan.parts}
-    for what, names in (
-        ("added", now.keys() - before.keys()),
-        ("gone", before.keys() - now.keys()),
-        ("changed", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
-    ):
-        if names:
-            some = ", ".join(sorted(names)[:5])
-            progress(
-                f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew"
-            )
-
-
 def with_shards(plan: Plan) -> Plan:
     """The plan with numbers of cells and of shards."""
-    exact = plan.sparse or plan.settings.exact or plan.distinct <= EXACT_UP_TO
-    once = (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
+    if plan.settings.exact or plan.distinct <= EXACT_UP_TO:
+        return plan
+    once = (4 * plan.width + 16 * PROBES) * plan.distinct
     of_task, shards = max(1.0, HELD * plan.settings.memory), 1
-    while (more := math.ceil(copies(shards, sparse=plan.sparse) * once / of_task)) > shards:
+    while (more := math.ceil(copies(shards) * once / of_task)) > shards:
         shards = more
-    cells = 0 if exact else cells_for(plan.distinct)
-    return replace(plan, cells=cells, shards=min(shards, cells) if cells else shards)  # a shard has at least one cell
+    cells = cells_for(plan.distinct)
+    return replace(plan, cells=cells, shards=min(shards, cells))  # a shard has at least one cell
 
 
-def copies(shards: int, *, sparse: bool) -> float:
+def copies(shards: int) -> float:
     """To how many of the shards a vector goes, about.
 
-    A dense one visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
+    It visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
     """
-    return float(COPIES) if sparse else min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
+    return min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
 
 
 def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -340,7 +296,3 @@ def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:
     if worst is not None:
         groups = sum(each.groups for each in chains)
         yield chained(worst._replace(groups=groups), (texts[worst.left], texts[worst.right]))
-
-
-def _looseness(group: dict[str, Any]) -> tuple[float, int]:
-    return group["score"], -group["size"]

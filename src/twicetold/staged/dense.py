@@ -1,4 +1,4 @@
-"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, `recall` and its estimate on a sample.
+"""Stages of dense vectors: `centres` of cells, `scatter` to shards, and `links`.
 
 A shard is a part of the space of vectors that one task looks at: cells next to each other, so that the cells that a
 text visits are in few shards. Cells are halved at the median of their first principal component until there are as
@@ -9,22 +9,17 @@ Shape letters: C cells, D columns, b texts of a block, p visited cells, R copies
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from twicetold.evaluation.intervals import exact_interval
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.neighbours.sample import sample
-from twicetold.staged.arrays import Arrays, Pieces, in_numbers, read_links, write_arrays, write_links
-from twicetold.staged.groups import files_of_links
+from twicetold.staged.arrays import Arrays, Pieces, in_numbers, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
 from twicetold.staged.vectors import block, vectors_of
 
-SALT = 1  # of the sample of texts that are compared with all others; that of centres has another one
 STEP = 1 << 14  # vectors that are copied at once
 
 
@@ -37,14 +32,8 @@ def centres(plan: Plan, name: str) -> dict[str, Any]:
     vectors = vectors_of(plan, sampled(plan.distinct))
     centres = centres_of(vectors, plan.cells)
     weights = np.bincount(nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres)).astype(np.float64)
-    asked = sample(plan.distinct, plan.settings.sampled, salt=SALT) if plan.settings.sampled else np.empty(0, np.int64)
-    content = {
-        "centres": centres,
-        "shard": shards_of(centres, weights, plan.shards),
-        "asked": asked,
-        "vectors": vectors_of(plan, asked),
-    }
-    write_arrays(plan.file("centres", name, "centres"), content)
+    shard = shards_of(centres, weights, plan.shards)
+    write_arrays(plan.file("centres", name, "centres"), {"centres": centres, "shard": shard})
     return {"cells": len(centres)}
 
 
@@ -112,7 +101,7 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
     """The links in the cells of a shard.
 
     Returns:
-        Their number, a pair as often as it was met.
+        Their number, a pair as often as it is in a cell.
     """
     number, cells, vectors = _shard(plan, int(name))
     pairs = in_numbers(cells.pairs((vectors, vectors), plan.known.least - plan.known.constant), number, number)
@@ -162,59 +151,3 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
             yield from in_numbers([others], numbers, np.arange(*bounds(later, plan.distinct)))
 
     return {"links": write_links(plan.file("links_all", name, "links"), pairs())}
-
-
-def recall(plan: Plan, name: str) -> dict[str, Any]:
-    """The links of a sample of texts with a block, by comparing each with all of it.
-
-    Returns:
-        Their number.
-    """
-    sampled = Arrays(plan.file("centres", "all", "centres"))
-    numbers = np.arange(*bounds(name, plan.distinct))
-    least = plan.known.least - plan.known.constant
-    pairs = dense_pairs(sampled.read("vectors"), block(plan, name), least)
-    links = in_numbers([pairs], sampled.read("asked"), numbers)
-    return {"links": write_links(plan.file("recall", name, "links"), links)}
-
-
-def recall_estimate(plan: Plan, name: str) -> dict[str, Any]:
-    """The share of the links of a text that were found, on average over a sample of texts that have links.
-
-    Returns:
-        Texts of the sample, those with links, their links, how many of these were found, the share and its interval;
-        without a share if there are no links.
-    """
-    asked = Arrays(plan.file("centres", "all", "centres")).read("asked")
-    truth = _keys(plan, asked, (plan.file("recall", block, "links") for block in plan.blocks))
-    recalled = np.intersect1d(truth, _keys(plan, asked, (path for _, path in files_of_links(plan))))
-    expected, reached = (_by_text(plan, asked, keys) for keys in (truth, recalled))
-    linked = np.flatnonzero(expected)
-    expected, reached = expected[linked], reached[linked]
-    counts = {
-        "asked": len(asked),
-        "linked": len(linked),
-        "links": int(expected.sum()),
-        "found": int(reached.sum()),
-    }
-    if not len(linked):
-        return counts
-    share = float((reached / expected).mean())
-    low, high = exact_interval(share * len(linked), (1 - share) * len(linked))
-    return {**counts, "recall": share, "low": low, "high": high}
-
-
-def _keys(plan: Plan, asked: Ints, files: Iterator[Path]) -> Ints:
-    """Links of the sampled texts, each as one number, once, ascending."""
-    keys = [np.empty(0, np.int64)]
-    for path in files:
-        for links in read_links(path):
-            some = links[np.isin(links["left"], asked) | np.isin(links["right"], asked)]
-            keys.append(some["left"] * plan.distinct + some["right"])
-    return np.unique(np.concatenate(keys))
-
-
-def _by_text(plan: Plan, asked: Ints, keys: Ints) -> Ints:
-    """Number of links of each sampled text."""
-    ends = np.concatenate(np.divmod(keys, plan.distinct))
-    return np.bincount(np.searchsorted(asked, ends[np.isin(ends, asked)]), minlength=len(asked))

@@ -19,7 +19,7 @@ from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links, describe
-from twicetold.staged.arrays import LINK, Arrays, Bits, read_links, write_arrays
+from twicetold.staged.arrays import LINK, Arrays, Numbers, read_links, write_arrays, write_numbers
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
 from twicetold.staged.vectors import lengths_of, vectors_of
@@ -33,27 +33,20 @@ def components(plan: Plan, name: str) -> dict[str, Any]:
     """Connected components of all links, and the bins of components that are grouped together.
 
     Returns:
-        Numbers of bins, of components and of links, each link once for each time that it was met; and of the largest
-        component the first text, the texts and the links.
+        Number of bins.
     """
     node, root = np.empty(0, np.int64), np.empty(0, np.int64)
     for links in _all(plan):
         node, root = joined(node, root, links["left"], links["right"])
-    first, place, texts = np.unique(root, return_inverse=True, return_counts=True)
-    counts = np.zeros(len(first), np.int64)
+    _, place, texts = np.unique(root, return_inverse=True, return_counts=True)
+    counts = np.zeros(len(texts), np.int64)
     for links in _all(plan):
-        counts += np.bincount(place[np.searchsorted(node, links["left"])], minlength=len(first))
-    held = np.cumsum(texts * (4 * plan.width if not plan.sparse else 400) + counts * OF_LINK)
+        counts += np.bincount(place[np.searchsorted(node, links["left"])], minlength=len(texts))
+    held = np.cumsum(4 * plan.width * texts + counts * OF_LINK)
     bins = held // max(1, plan.settings.memory // 2)
     bins = np.unique(bins, return_inverse=True)[1].astype(np.int64)
     write_arrays(plan.file("components", name, "nodes"), {"node": node, "bin": bins[place]})
-    largest = int(texts.argmax()) if len(texts) else None
-    return {
-        "bins": int(bins.max(initial=-1)) + 1,
-        "components": len(first),
-        "met": int(counts.sum()),
-        "largest": None if largest is None else [int(each[largest]) for each in (first, texts, counts)],
-    }
+    return {"bins": int(bins.max(initial=-1)) + 1}
 
 
 def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]:
@@ -66,12 +59,7 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
 
 def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
     """Names and paths of the files of links that were found."""
-    if plan.sparse:
-        stage, names = "links_terms", numbered(plan.shards)
-    elif plan.cells:
-        stage, names = "links", numbered(plan.shards)
-    else:
-        stage, names = "links_all", plan.blocks
+    stage, names = ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
     return [(name, plan.file(stage, name, "links")) for name in names]
 
 
@@ -102,8 +90,8 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     """The groups of a bin of components, by the rule; rows keep their numbers of the whole.
 
     Returns:
-        Number of links, the loosest groups of two or more texts, what holds the largest component together, groups
-        that are chains (`caution.Chains`), and some of the links.
+        Number of links, the loosest groups of two or more texts, groups that are chains (`caution.Chains`), and some of
+        the links.
     """
     texts, links = _links(plan, int(name))
     known, vectors = plan.known, vectors_of(plan, texts)
@@ -120,17 +108,11 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     }
     write_arrays(plan.file("group", name, "groups"), content)
     chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))
-    whole = connected(links.count, links.left, links.right)
-    largest = np.bincount(whole).argmax()
     return {
         "links": len(links),
-        "loosest": _described(codes, links, texts)[:SHOWN],
+        "loosest": _loosest(codes, links, texts),
         "chains": None if chains is None else (chains.groups, *texts[list(chains[1:3])].tolist(), chains.score),
         "some": [texts[some.left].tolist(), texts[some.right].tolist(), some.similarity.tolist()],
-        "component": {
-            **_described(np.where(whole == largest, 0, np.arange(1, len(whole) + 1)), links, texts)[0],
-            "groups": len(np.unique(codes[whole == largest])),
-        },
     }
 
 
@@ -148,9 +130,8 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
 
 
-def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
-    """The groups of two or more texts with the link without which each falls apart, the weakest first."""
-    _, codes = np.unique(codes, return_inverse=True)
+def _loosest(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
+    """Some groups of two or more texts with the link without which each falls apart, the weakest first."""
     table = describe(codes, links)
     several = np.flatnonzero(table.size > 1)
     loose = several[np.lexsort((-table.size[several], links.similarity[table.weakest[several]]))]
@@ -183,8 +164,7 @@ def number(plan: Plan, name: str) -> dict[str, Any]:
     )
     order = np.argsort(node)
     node, first, representative, probability = (each[order] for each in (node, first, representative, probability))
-    groups = Bits.all_but(plan.distinct, node[node != first])
-    groups.write(plan.file("number", name, "bits"))
+    groups = write_numbers(plan.file("number", name, "numbers"), plan.distinct, node[node != first])
     firsts = firsts_of(plan)
     content = {
         "node": node,
@@ -203,7 +183,7 @@ def number(plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
-def _sizes(plan: Plan, firsts: Bits, node: Ints, first: Ints) -> Ints:
+def _sizes(plan: Plan, firsts: Numbers, node: Ints, first: Ints) -> Ints:
     """Rows of each group that has a link or a copy."""
     copies = [Arrays(plan.file("exact", bucket, "copies")).read("first") for bucket in numbered(plan.buckets)]
     copied, times = np.unique(firsts.ranks(np.concatenate(copies)), return_counts=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +18,6 @@ from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
-from twicetold.staged.sparse import require_sparse
 from twicetold.staged.texts import firsts_of, texts_of_rows
 from twicetold.trained.drift import Drift, blank
 from twicetold.trained.loaded import LoadedModel
@@ -27,7 +25,6 @@ from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 WORD = ["a"]  # texts that say which vectors a model gives
-UNLIKE = ["morning coffee", "buy this"]  # share no word and no three letters, so that only dense vectors share columns
 
 
 def loaded(folder: str) -> LoadedModel:
@@ -58,11 +55,10 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
     """Check that a model can be used, and describe its vectors.
 
     Returns:
-        Whether vectors are sparse, their columns, and what they depend on.
+        Columns of the vectors, and what they depend on.
 
     Raises:
-        TypeError: if a text has no vector, or two of them, as a query and as a document.
-        ValueError: if texts that share nothing share columns of sparse vectors.
+        TypeError: if a text has no vector, a sparse one, or two of them, as a query and as a document.
     """
     model = loaded(plan.settings.model)
     read = model.trained.read(WORD)
@@ -79,10 +75,11 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
             f"{model.folder} has two vectors per text, as a query and as a document: a folder needs a model with one"
         )
     if sparse.issparse(queries):
-        both, _ = search_vectors(model.trained, UNLIKE)
-        require_sparse(np.bincount(both.tocsr().indices, minlength=both.shape[1]), len(UNLIKE))
+        raise TypeError(
+            f"{model.folder} has a number for each letter and word of a text: a folder needs a model with dense "
+            "vectors alone, such as static. By this one, dedupe a file"
+        )
     return {
-        "sparse": bool(sparse.issparse(queries)),
         "width": int(queries.shape[1]),
         "fingerprint": fingerprint(model.folder),
         "evidence": thresholds.in_words,
@@ -118,17 +115,8 @@ def encode(plan: Plan, name: str) -> dict[str, Any]:
     model = loaded(plan.settings.model)
     with threadpool_limits(1):  # of torch as well, if the model has just brought it
         vectors, _ = search_vectors(model.trained, texts)
-    content: dict[str, NDArray[Any]]
-    if plan.sparse:
-        vectors = vectors.tocsr()
-        content = {
-            "starts": vectors.indptr.astype(np.int64),
-            "indices": vectors.indices.astype(np.int32),
-            "data": vectors.data.astype(np.float32, copy=False),
-        }
-    else:
-        content = {"vectors": np.ascontiguousarray(vectors, np.float32)}
-    content["length"] = np.array([len(text) for text in texts], np.int32)
+    lengths = np.array([len(text) for text in texts], np.int32)
+    content = {"vectors": np.ascontiguousarray(vectors, np.float32), "length": lengths}
     write_arrays(plan.file("encode", name, "vectors"), content)
     likeness = Drift(model)
     likeness.add(texts)

@@ -53,7 +53,6 @@ class Settings(DedupeOptions):
         exact: compare each text with all others.
         drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
-        sampled: texts whose links are also searched for exactly; 0: none.
         delimiter: between the fields of delimited parts; None: as each shows.
 
     Raises:
@@ -67,7 +66,6 @@ class Settings(DedupeOptions):
     exact: bool = False
     drop: bool = False
     memory: int = 1 << 30
-    sampled: int = 1000
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
@@ -103,7 +101,6 @@ class Plan:
         parts: in the order of their rows.
         offsets: (parts + 1,) rows before each part.
         distinct: number of distinct texts.
-        sparse: whether vectors are.
         width: columns of the vectors.
         link: what is a link.
         cells: number of cells; 0: each text is compared with all others.
@@ -116,7 +113,6 @@ class Plan:
     parts: tuple[Part, ...]
     offsets: tuple[int, ...] = ()
     distinct: int = 0
-    sparse: bool = False
     width: int = 0
     link: Link | None = None
     cells: int = 0

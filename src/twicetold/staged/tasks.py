@@ -7,10 +7,8 @@ renamed, the mark last: whatever is killed, what is marked is whole.
 
 import hashlib
 import json
-import platform
-import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -25,28 +23,23 @@ from twicetold.trained.memory import forget_peak, peak_resident
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
-VERSION = 3  # of what the stages write: another one makes all of them anew
+VERSION = 4  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ()),
     "read": ("texts", ("parquet", "keys")),
     "exact": ("texts", ("copies",)),
-    "distinct": ("texts", ("bits",)),
+    "distinct": ("texts", ("numbers",)),
     "threshold": ("model", ()),
     "encode": ("model", ("vectors",)),
     "centres": ("dense", ("centres",)),
-    "terms": ("sparse", ("terms",)),
     "scatter": ("dense", ("rows",)),
-    "scatter_terms": ("sparse", ("rows",)),
     "links": ("dense", ("links",)),
-    "links_terms": ("sparse", ("links",)),
     "links_all": ("dense", ("links",)),
-    "recall": ("dense", ("links",)),
     "components": ("groups", ("nodes",)),
     "route": ("groups", ("links",)),
     "group": ("groups", ("groups",)),
-    "number": ("groups", ("bits", "groups")),
-    "recall_estimate": ("dense", ()),
+    "number": ("groups", ("numbers", "groups")),
     "join": ("texts", ("parquet",)),
 }
 """By stage: the module with its function, of the same name, and kinds of files that a task writes."""
@@ -80,19 +73,15 @@ class Done:
         digest: of all that the files depend on.
         result: in numbers and words.
         sizes: bytes of each file that was written, by its kind.
-        seconds: by the clock.
         cpu: seconds of processor time.
         peak: most bytes that were resident.
-        host: name of the machine.
     """
 
     digest: str
     result: dict[str, Any]
     sizes: dict[str, int]
-    seconds: float
     cpu: float
     peak: int
-    host: str
 
 
 def run(folder: str | Path, task: Task) -> None:
@@ -104,7 +93,7 @@ def run(folder: str | Path, task: Task) -> None:
     """
     plan = Plan.read(Path(folder), task.plan)
     forget_peak()
-    began, cpu = time.monotonic(), time.process_time()
+    began = time.process_time()
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
     stage = getattr(import_module(f"twicetold.staged.{STAGES[task.stage][0]}"), task.stage)
@@ -115,10 +104,8 @@ def run(folder: str | Path, task: Task) -> None:
         digest=task.digest,
         result=result,
         sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds(plan, task.stage)},
-        seconds=round(time.monotonic() - began, 3),
-        cpu=round(time.process_time() - cpu, 3),
+        cpu=round(time.process_time() - began, 3),
         peak=peak_resident(),
-        host=platform.node(),
     )
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
 
@@ -158,11 +145,6 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def of_all(tasks: Iterable[Task]) -> str:
-    """A digest of several tasks."""
-    return digest([[task.stage, task.name, task.digest] for task in tasks])
-
-
 @dataclass
 class Work:
     """Runs stages.
@@ -199,26 +181,17 @@ class Work:
                 left = (now - began) / count * (len(pending) - count)
                 self.progress(f"{stage}: {count} of {len(pending)}, {now - began:.0f} s, {left:.0f} s left")
                 last = now
-        results = {}
-        for name, mark in marks.items():
-            if mark is None:
-                raise OSError(f"{stage}: the files of the task {name} are not there: run the same command again")
-            results[name] = mark.result
-        self._note(stage, [mark for mark in marks.values() if mark])
-        return results
-
-    def finished(self, plan: Plan, tasks: Iterable[Task]) -> bool:
-        """True if nothing is to be done."""
-        return all(done(plan, task) for task in tasks)
-
-    def _note(self, stage: str, marks: Sequence[Done]) -> None:
-        if marks:
+        ended = {name: mark for name, mark in marks.items() if mark is not None}
+        if missing := marks.keys() - ended.keys():
+            raise OSError(f"{stage}: the files of the task {min(missing)} are not there: run the same command again")
+        if ended:
             self.used[stage] = {
-                "tasks": len(marks),
-                "cpu": round(sum(mark.cpu for mark in marks), 2),
-                "peak": max(mark.peak for mark in marks),
-                "bytes": sum(sum(mark.sizes.values()) for mark in marks),
+                "tasks": len(ended),
+                "cpu": round(sum(mark.cpu for mark in ended.values()), 2),
+                "peak": max(mark.peak for mark in ended.values()),
+                "bytes": sum(sum(mark.sizes.values()) for mark in ended.values()),
             }
+        return {name: mark.result for name, mark in ended.items()}
 
 
 def _mark(plan: Plan, task: Task) -> Done | None:
@@ -228,11 +201,6 @@ def _mark(plan: Plan, task: Task) -> Done | None:
             return mark
         time.sleep(pause)
     return done(plan, task)
-
-
-def remove(plan: Plan, stage: str) -> None:
-    """Delete the files of a stage that no later task needs."""
-    shutil.rmtree(plan.folder / stage, ignore_errors=True)
 
 
 def tidy(out: Path, stages: Path) -> None:

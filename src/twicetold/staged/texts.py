@@ -18,8 +18,8 @@ from twicetold.dedupe.distinct import folded, require_texts
 from twicetold.dedupe.results import ADDED, PROBABILITY
 from twicetold.files import write_file
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.staged.arrays import Arrays, Bits, write_arrays
-from twicetold.staged.plan import BLOCK, Plan, numbered
+from twicetold.staged.arrays import Arrays, Numbers, write_arrays, write_numbers
+from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.tasks import marked
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
@@ -125,24 +125,16 @@ def distinct(plan: Plan, name: str) -> dict[str, Any]:
     """Find the rows that are the first of their text; those are numbered, and known by their numbers from here on.
 
     Returns:
-        Their number; and of each block of distinct texts the first row, the one after the last, and a digest of which
-        rows between these it has.
+        Their number.
     """
     copies = [Arrays(plan.file("exact", bucket, "copies")).read("row") for bucket in numbered(plan.buckets)]
-    firsts = Bits.all_but(plan.rows, np.concatenate(copies))
-    firsts.write(plan.file("distinct", name, "bits"))
-    return {"distinct": len(firsts), "blocks": list(_blocks(firsts))}
+    firsts = write_numbers(plan.file("distinct", name, "numbers"), plan.rows, np.sort(np.concatenate(copies)))
+    return {"distinct": len(firsts)}
 
 
-def _blocks(firsts: Bits) -> Iterator[list[Any]]:
-    for start in range(0, len(firsts), BLOCK):
-        rows = firsts.numbers(np.arange(start, min(start + BLOCK, len(firsts))))
-        yield [int(rows[0]), int(rows[-1]) + 1, hashlib.sha256((rows - rows[0]).tobytes()).hexdigest()[:16]]
-
-
-def firsts_of(plan: Plan) -> Bits:
+def firsts_of(plan: Plan) -> Numbers:
     """The rows that are the first of their text."""
-    return Bits.read(plan.file("distinct", "all", "bits"))
+    return Numbers.read(plan.file("distinct", "all", "numbers"))
 
 
 def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
@@ -212,7 +204,7 @@ def _with_all(block: Block, columns: list[str]) -> Block:
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
     """(r,) group, row of the representative, and probability, of consecutive rows."""
-    firsts, groups = firsts_of(plan), Bits.read(plan.file("number", "all", "bits"))
+    firsts, groups = firsts_of(plan), Numbers.read(plan.file("number", "all", "numbers"))
     first = np.arange(start, stop)
     row, of_row = copies_in(plan, start, stop)
     first[row - start] = of_row

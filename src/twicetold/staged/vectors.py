@@ -1,11 +1,10 @@
 """Vectors and lengths of distinct texts, from what the stage `encode` wrote."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from twicetold.neighbours.dense_join import Dense
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays
 from twicetold.staged.plan import BLOCK, Plan
@@ -13,21 +12,21 @@ from twicetold.staged.plan import BLOCK, Plan
 FEW = 0.02  # share of a block's rows below which they are read one by one
 
 
-def block(plan: Plan, name: str) -> Any:
-    """(b, D) vectors of a block, dense or CSR."""
-    arrays = Arrays(plan.file("encode", name, "vectors"))
-    if not plan.sparse:
-        return arrays.read("vectors")
-    starts = arrays.starts
-    return sparse.csr_matrix((arrays.read("data"), arrays.read("indices"), starts), (len(starts) - 1, plan.width))
+def block(plan: Plan, name: str) -> Dense:
+    """(b, D) vectors of a block."""
+    vectors: Dense = Arrays(plan.file("encode", name, "vectors")).read("vectors")
+    return vectors
 
 
-def vectors_of(plan: Plan, numbers: Ints) -> Any:
+def vectors_of(plan: Plan, numbers: Ints) -> Dense:
     """(k, D) vectors of some distinct texts, which ascend."""
-    parts = [_of_block(plan, name, inside) for name, inside in _by_block(plan, numbers)]
-    if plan.sparse:
-        return sparse.vstack(parts, format="csr") if parts else sparse.csr_matrix((0, plan.width), dtype=np.float32)
-    return np.concatenate(parts) if parts else np.empty((0, plan.width), np.float32)
+    parts = [np.empty((0, plan.width), np.float32)]
+    for name, inside in _by_block(plan, numbers):
+        few = len(inside) <= FEW * BLOCK
+        parts.append(
+            (Arrays(plan.file("encode", name, "vectors")).mapped("vectors") if few else block(plan, name))[inside]
+        )
+    return np.concatenate(parts)
 
 
 def lengths_of(plan: Plan, numbers: Ints) -> Ints:
@@ -43,9 +42,3 @@ def _by_block(plan: Plan, numbers: Ints) -> Iterator[tuple[str, Ints]]:
     for number, name in enumerate(plan.blocks):
         if ends[number] < ends[number + 1]:
             yield name, numbers[ends[number] : ends[number + 1]] - number * BLOCK
-
-
-def _of_block(plan: Plan, name: str, rows: Ints) -> Any:
-    if plan.sparse or len(rows) > FEW * BLOCK:
-        return block(plan, name)[rows]
-    return np.asarray(Arrays(plan.file("encode", name, "vectors")).mapped("vectors")[rows])

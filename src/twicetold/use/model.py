@@ -30,7 +30,7 @@ from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number
 from twicetold.files import require_free
-from twicetold.index.growing import IdPairs
+from twicetold.index.growing import built
 from twicetold.index.text_index import TextIndex
 from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
@@ -275,7 +275,6 @@ class Model(LoadedModel):
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
-        pairs: IdPairs | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
         """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
@@ -287,7 +286,6 @@ class Model(LoadedModel):
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.
-            pairs: that a person has decided on, by ids, see `TextIndex.add`.
             progress: is called with a description of each step.
 
         Raises:
@@ -295,4 +293,4 @@ class Model(LoadedModel):
             ValueError: if an id is given twice; and as `dedupe` does.
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
-        return TextIndex.build(self, texts, ids, grouped_by=options, pairs=pairs, progress=progress)
+        return TextIndex(self, built(self, texts, ids, grouped_by=options, progress=progress))

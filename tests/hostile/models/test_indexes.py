@@ -29,11 +29,10 @@ ENTRIES = (
 
 @pytest.fixture
 def index(model, tmp_path):
-    """The folder of an index with a part of which a text was removed, and two groups were joined by a pair."""
+    """The folder of an index with a part of which a text was removed."""
     texts = ["a cat", "a dog", "the rain", "the town", "a log"]
     made = twicetold.load(model).index(texts, list("abcde"), threshold=0.999)
     made.remove(["c"])
-    made.add([], pairs=(["a"], ["b"], [True]))
     made.save(tmp_path / "index")
     return tmp_path / "index"
 
@@ -49,7 +48,6 @@ def _change(what):
 USES = {
     "add": _change(lambda opened: opened.add(["a mat"], ["f"])),
     "remove": _change(lambda opened: opened.remove(["a"])),
-    "pair": _change(lambda opened: opened.add([], pairs=(["a"], ["d"], [True]))),
     "search": lambda index: open_index(index).search(["a cat"]),
     "info": index_info,
     "groups": grouped_texts,
@@ -118,7 +116,7 @@ def test_whatever_leads_out_of_an_index_is_refused_by_name(index, elsewhere, ent
     assert sorted(path.name for path in index.iterdir()) == names
 
 
-@pytest.mark.parametrize("use", ["add", "remove", "pair"])
+@pytest.mark.parametrize("use", ["add", "remove"])
 def test_a_lock_that_is_a_name_of_another_file_is_refused_and_that_stays(index, elsewhere, use):
     os.link(elsewhere / "thesis.txt", index / LOCK)
     with pytest.raises(ValueError, match="got a file with other names besides"):

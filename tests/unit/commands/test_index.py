@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,8 +11,7 @@ from typer.testing import CliRunner
 
 import twicetold as library
 from twicetold.commands import app
-from twicetold.index import info, open_index
-from twicetold.index.info import exported
+from twicetold.index import open_index
 
 ROWS = ["a,bank rate cut", "b,bank rate cut film", "c,star award", "d,drug trial phone", "e,game vote"]
 MORE = ["f,bank rate cut", "g,vote award"]
@@ -40,7 +38,6 @@ def test_an_index_is_built_searched_grown_and_described(run, twicetold, files):
     assert [line[3] for line in lines] == ["a", "f"]
     assert lines[0][4] == "bank rate cut"
     assert done.stderr == ""
-    assert twicetold("search", "faq", "bank rate cut", "--not-copies").stdout == ""
     removed = twicetold("index", "remove", "faq", "a", "g")
     assert (removed.returncode, removed.stdout) == (0, "")
     assert removed.stderr == "removed 2 texts; faq has 5 now\n"
@@ -99,60 +96,11 @@ def test_changes_of_groups_are_told_and_groups_are_written(run, twicetold, files
     assert twicetold("index", "groups", "faq").stdout.splitlines() == lines
 
 
-def test_pairs_of_a_file_hold_in_the_groups(run, twicetold, files):
-    (files / "pairs.csv").write_text("left,right,same\na,b,0\nc,d,1\na,e,\n")
-    options = ("--id", "id", "--pairs", "pairs.csv")
-    built = twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.1", *options)
-    assert built.returncode == 0, built.stderr
-    assert "pairs      1 say the same and 1 do not, by a person\n" in twicetold("index", "info", "faq").stdout
-    (files / "pairs.jsonl").write_text('{"left": "f", "right": "e", "same": "yes", "left_text": "bank  rate cut"}\n')
-    added = twicetold("index", "add", "faq", "more.csv", "--id", "id", "--pairs", "pairs.jsonl", "--json")
-    assert added.returncode == 0, added.stderr
-    index = open_index(files / "faq")
-    group = dict(zip(index.ids, index.groups.tolist()))
-    assert (group["a"] == group["b"], group["c"] == group["d"], group["f"] == group["e"]) == (False, True, True)
-    (files / "pairs.csv").write_text("left,right,same\nc,d,0\n")
-    told = twicetold("index", "add", "faq", "--pairs", "pairs.csv")
-    assert (told.returncode, "1 were split" in told.stderr) == (0, True), told.stderr
-    about = json.loads(twicetold("index", "info", "faq", "--json").stdout)
-    assert (about["must_link"], about["cannot_link"]) == (1, 2)
-    for content, message in (
-        ("a,x,1", "pairs.csv: line 2, column 'right': expected an id of 'id' in the index faq; got 'x'"),
-        ("a,b,1\nb,a,0", "pairs.csv: line 3 does not say the same, but line 2 joins its rows"),
-        ("c,g,1\nd,g,1", "'c' and 'd' do not say the same, but pairs join them, given now or before"),
-    ):
-        (files / "pairs.csv").write_text(f"left,right,same\n{content}\n")
-        done = twicetold("index", "add", "faq", "--pairs", "pairs.csv")
-        assert (done.returncode, message in done.stderr) == (1, True), done.stderr
-    assert len(open_index(files / "faq").pairs) == 3
-
-
-def test_vectors_are_exported_with_ids_for_a_vector_database(run, twicetold, files, monkeypatch):
-    model = run("static")
-    twicetold("index", "build", model, "rows.csv", "-o", "faq", "--id", "id")
-    twicetold("index", "add", "faq", "more.csv", "--id", "id")
-    twicetold("index", "remove", "faq", "b")
-    done = twicetold("index", "export", "faq", "-o", "faq.parquet")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "faq.parquet: 6 rows\n")
-    table, index = pq.read_table(files / "faq.parquet"), open_index(files / "faq")
-    assert table.column_names == ["id", "text", "group", "vector"]
-    assert (table["id"].to_pylist(), table["group"].to_pylist()) == (index.ids, index.groups.tolist())
-    vectors = np.stack(table["vector"].to_numpy())
-    np.testing.assert_array_equal(vectors, library.load(model).encode(table["text"].to_pylist()))
-    monkeypatch.setattr(info, "EXPORTED", 4)
-    assert pa.concat_tables(exported(files / "faq")).equals(table)
-    (files / "faq.parquet").unlink()
-    twicetold("index", "build", run("tfidf"), "rows.csv", "-o", "lexical")
-    refused = twicetold("index", "export", "lexical", "-o", "faq.parquet")
-    assert (refused.returncode, "build an index by a model with dense vectors" in refused.stderr) == (1, True)
-    assert not (files / "faq.parquet").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (("index", "groups", "faq", "-o", "out.csv"), 1, "no index in faq"),
-        (("index", "add", "faq"), 2, "give a file with texts, or pairs (--pairs)"),
+        (("index", "add", "faq"), 2, "Missing argument"),
         (("search", "faq", "bank"), 1, "no index in faq"),
         (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),

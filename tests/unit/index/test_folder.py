@@ -80,7 +80,7 @@ DAMAGES = {
     "a list": ("static", lambda folder: (folder / MANIFEST).write_text("[]"), "expected an object"),
     "deep": ("static", lambda folder: (folder / MANIFEST).write_text("[" * 100_000), "index.json"),
     "another format": ("static", edited(lambda m: m.update(format=5)), "expected format 4, got 5"),
-    "an early format": ("static", edited(lambda m: m.update(format=3)), "index build MODEL FILE -o NEW, with --pairs"),
+    "an early format": ("static", edited(lambda m: m.update(format=3)), "index build MODEL FILE -o NEW"),
     "a rule": ("static", edited(lambda m: m.update(rule="single")), "as 'rule', got 'single'"),
     "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
@@ -93,8 +93,9 @@ DAMAGES = {
     "threshold": ("static", edited(lambda m: m["decision"].update(threshold=float("nan"))), "finite number"),
     "fewer texts": ("static", edited(lambda m: m["parts"][0].update(texts=3)), "rows, expected 3"),
     "a group": ("static", edited(lambda m: m.update(next_group=0)), "out of range"),
-    "no pairs": ("static", edited(lambda m: m.pop("pairs")), "expected the fields .*pairs"),
-    "a pair": ("static", edited(lambda m: m.update(pairs=[["a", "b", 1]])), "two ids and true or false"),
+    "evidence": ("static", edited(lambda m: m.update(evidence=[1])), "a list of sentences as 'evidence'"),
+    "no parts": ("static", edited(lambda m: m.pop("parts")), "expected the fields .*parts"),
+    "pairs of old": ("static", edited(lambda m: m.update(pairs=[["a", "b", True]])), "no pairs that a person"),
     "groups elsewhere": (
         "static",
         edited(lambda m: m["parts"][0].update(groups="../groups-00000001.npy")),
@@ -237,10 +238,10 @@ def test_changes_of_another_process_are_never_lost(saved):
 
 def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp_path, monkeypatch):
     texts = ["bank rate", "film star", *(f"story{number}" for number in range(20))]
-    twicetold.load(run("tfidf")).index(texts, threshold=0.9, rule="components").save(tmp_path / "index")
+    twicetold.load(run("tfidf")).index(texts, threshold=0.7, rule="components").save(tmp_path / "index")
     index = open_index(folder := tmp_path / "index")
     former = index.groups.tolist()
-    index.add([], pairs=(["0"], ["1"], [True]))
+    index.add(["bank rate film star"])
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(folder_module, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         index.save()
@@ -251,11 +252,11 @@ def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp
     assert not list(folder.rglob("groups-*.npy"))
     with changing(folder) as again:
         assert again.groups.tolist() == former[:-1]
-        again.add(["vote"], pairs=(["0"], ["1"], [True]))
+        again.add(["bank rate film star"])
     with changing(folder) as again:
         assert again.groups.tolist()[:3] == [0, 0, 2]
-        again.add([], pairs=(["2"], ["3"], [True]))
-    assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000004.npy"], "one for each part"
+        again.add(["drug trial"])
+    assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000003.npy"], "one for each part"
 
 
 def test_one_process_changes_an_index_at_a_time_and_others_may_read(saved):

@@ -1,4 +1,4 @@
-"""An index that grows beside one that is built at once, and what a person decides about its groups."""
+"""An index that grows beside one that is built at once."""
 
 import random
 from itertools import permutations
@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.constraints import Constraints
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.index import groups, open_index, scored_search
+from twicetold.index import groups, open_index, search
 from twicetold.index.folder import FORMAT
-from twicetold.index.groups import GroupChanges
+from twicetold.index.groups import GroupChanges, Grouping
 from twicetold.index.info import grouped_texts, index_info
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.ensemble import Ensemble
@@ -36,11 +35,11 @@ def cut(texts, places):
     return [texts[start:end] for start, end in zip([0, *places], [*places, len(texts)])]
 
 
-def grown(model, texts, places, rule, **options):
+def grown(model, texts, places, rule):
     first, *others = cut(texts, places)
     index = model.index(first, threshold=0.5, rule=rule)
     for some in others:
-        index.add(some, **options)
+        index.add(some)
     return index
 
 
@@ -63,7 +62,7 @@ def lexical():
 @pytest.mark.parametrize("seed", range(4))
 def test_by_components_texts_in_any_cut_are_grouped_as_by_one_build(seed, lexical, monkeypatch):
     monkeypatch.setattr(groups, "AT_ONCE", 16)
-    monkeypatch.setattr(scored_search, "CHUNK", 7)
+    monkeypatch.setattr(search, "CHUNK", 7)
     texts, _ = stories(seed)
     places = sorted(random.Random(seed).sample(range(1, len(texts)), 4))
     whole = lexical.index(texts, threshold=0.5, rule="components")
@@ -131,7 +130,7 @@ def test_finished_groups_form_themselves_again_when_they_are_grouped_alone(rule,
     for model, threshold in ((lexical, 0.5), (twicetold.load(run("static")), 0.6)):
         index = model.index(stories(2)[0], threshold=threshold, rule=rule)
         rows = np.arange(len(index))
-        again = index._grouping.group(index._segments, rows, Constraints.of(len(rows), [], [], []))
+        again = Grouping(model, index._manifest, index._constant).group(index._segments, rows)
         assert group_scores(again, index.groups).ari == 1.0
 
 
@@ -149,110 +148,12 @@ def test_numbers_stay_when_texts_are_removed(lexical):
     assert dict(zip(index.ids, index.groups.tolist())).items() <= before.items()
 
 
-def decided(texts, codes, seed, count=12):
-    """Ids of pairs, and whether they are of one story: some that say the same, some that do not."""
-    chance, pairs = random.Random(seed), {}
-    while len(pairs) < count:
-        one, other = sorted(chance.sample(range(len(texts)), 2))
-        if len(pairs) % 2 or codes[one] == codes[other]:
-            pairs[one, other] = codes[one] == codes[other]
-    left, right = (list(map(str, side)) for side in zip(*pairs))
-    return left, right, list(pairs.values())
-
-
-def hold(index, pairs):
-    """Whether texts are in one group exactly where the pairs say so."""
-    group = dict(zip(index.ids, index.groups.tolist()))
-    return all((group[one] == group[other]) == same for one, other, same in zip(*pairs))
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("rule", RULES)
-def test_an_index_that_grows_with_pairs_has_the_groups_of_one_that_is_built_with_them(rule, seed, lexical, monkeypatch):
-    monkeypatch.setattr(groups, "AT_ONCE", 16)
-    texts, codes = stories(seed)
-    pairs = decided(texts, codes, seed)
-    whole = lexical.index(texts, threshold=0.4, rule=rule, pairs=pairs)
-    expected = lexical.dedupe(texts, threshold=0.4, rule=rule, pairs=tuple(np.array(side, int) for side in pairs))
-    assert group_scores(whole.groups, expected.group).ari == 1.0
-    index = lexical.index(texts[:60], threshold=0.4, rule=rule)
-    for some in cut(texts, [60, 100, 101])[1:]:
-        early = [max(int(one), int(other)) < len(index) + len(some) for one, other in zip(*pairs[:2])]
-        index.add(some, pairs=tuple([each for each, due in zip(side, early) if due] for side in pairs))
-    assert hold(index, pairs)
-    assert hold(whole, pairs)
-    assert agreement(index, whole) == 1.0 if rule == "components" else agreement(index, whole) > 0.9
-    assert sorted(index.pairs) == sorted(whole.pairs) == sorted(zip(*pairs))
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_pairs_hold_whenever_texts_are_added_until_the_answer_is_another(rule, small):
-    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.4, rule=rule)
-    index.add([], pairs=(["0"], ["2"], [True]))
-    assert index.groups.tolist() == [0, 1, 0]
-    index.add([], pairs=(["0"], ["1"], [False]))
-    index.add(["mit mos bar", "bar bas bep ber"])
-    assert index.groups.tolist()[:3] == [0, 1, 0]
-    changes = index.add([], pairs=(["2"], ["0"], [False])).changes
-    assert len({*index.groups.tolist()[:3]}) == 3
-    assert 0 in dict(changes.split)
-    assert sorted(index.pairs) == [("0", "1", False), ("2", "0", False)]
-
-
-def test_of_equal_texts_those_that_do_not_say_the_same_are_in_groups_of_their_own(small):
-    index = small.index(["bar bas", "BAR  bas"], threshold=0.5, pairs=(["0"], ["1"], [False]))
-    assert index.groups.tolist() == [0, 1]
-    assert index.add(["bar bas"], ["x"], pairs=(["x", "x"], ["0", "1"], [False, True])).groups.tolist() == [1]
-
-
-def test_pairs_of_texts_that_are_removed_are_forgotten(small):
-    index = small.index(["bar bas", "bep ber", "mit mos"], list("abc"), pairs=(["a", "b"], ["b", "c"], [True, False]))
-    index.remove(["c"])
-    assert index.pairs == [("a", "b", True)]
-    index.remove(["a"])
-    assert index.pairs == []
-    index.add(["bar bas"], ["a"])
-    assert index.groups.tolist() == [0, 2]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "error", "message"),
-    [
-        ((["a"], ["x"], [True]), ValueError, "pairs: the index has no text with the id 'x'"),
-        ((["a"], ["b"], [2]), ValueError, "expected 1 or 0, .*; got '2' in row 0"),
-        ((["a"], ["b", "c"], [True]), ValueError, "expected as many of each"),
-        ((["a", "b"], ["b", "a"], [True, False]), ValueError, "pair 1 .* does not say the same, but pairs"),
-        (
-            (["c"], ["b"], [True]),
-            ValueError,
-            "'a' and 'c' do not say the same, but pairs join them.*: 'a' and 'b', 'c' ",
-        ),
-        (("a", ["b"], [True]), TypeError, "expected a list of ids, got one"),
-        (([1], ["b"], [True]), TypeError, "expected ids that are texts"),
-    ],
-)
-def test_pairs_that_cannot_hold_are_refused_and_nothing_changes(pairs, error, message, small):
-    known = (["a", "a"], ["b", "c"], [True, False])
-    index = small.index(["bar bas", "bep ber", "mit mos"], list("abc"), pairs=known)
-    with pytest.raises(error, match=message):
-        index.add(["mit"], ["d"], pairs=pairs)
-    assert (index.ids, index.pairs) == (list("abc"), list(zip(*known)))
-    with pytest.raises(ValueError, match="the index has no groups"):
-        small.index(["bar"], groups=False, pairs=([], [], []))
-    with pytest.raises(ValueError, match="the index has no groups"):
-        small.index(["bar"], groups=False).add([], pairs=([], [], []))
-
-
-def test_what_was_decided_is_in_the_folder(tmp_path, run):
+def test_the_rule_and_the_groups_are_in_the_folder(tmp_path, run):
     model = twicetold.load(run("tfidf"))
-    texts, pairs = ["bank", "film", "drug trial", "vote"], (["a", "a"], ["b", "c"], [True, False])
-    model.index(texts, list("abcd"), threshold=0.9, rule="complete", pairs=pairs).save(tmp_path / "index")
+    index = model.index(["bank", "film", "drug trial", "BANK"], list("abcd"), threshold=0.9, rule="complete")
+    index.save(tmp_path / "index")
     about = index_info(tmp_path / "index")
     assert (about.rule, about.neighbours, about.format) == ("complete", 20, FORMAT)
-    assert (about.must_link, about.cannot_link) == (1, 1)
-    index = open_index(tmp_path / "index", model)
-    assert grouped_texts(tmp_path / "index").to_pylist() == index.table().to_pylist()
-    assert (index.rule, index.pairs, index.groups.tolist()) == ("complete", list(zip(*pairs)), [0, 0, 1, 2])
-    index.add([], pairs=(["a"], ["b"], [False]))
-    index.save()
-    assert len(set(open_index(tmp_path / "index", model).groups.tolist())) == 4
+    again = open_index(tmp_path / "index", model)
+    assert grouped_texts(tmp_path / "index").to_pylist() == again.table().to_pylist()
+    assert (again.rule, again.groups.tolist()) == ("complete", [0, 1, 2, 0])

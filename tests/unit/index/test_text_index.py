@@ -141,7 +141,7 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
     index.save(folder)
     count = 0
     for _ in range(12):
-        action = chance.choice(["add", "add", "remove", "pair", "open"])
+        action = chance.choice(["add", "add", "remove", "open"])
         if action == "add":
             texts = texts_of(chance, chance.choice([1, 2, 15]))
             names = [f"t{count + number}" for number in range(len(texts))]
@@ -153,10 +153,6 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
             names = names[: len(reference.texts)]
             index.remove(names)
             reference.remove(names)
-        elif action == "pair" and len(reference.texts) > 1:
-            one, other = chance.sample(list(reference.texts), 2)
-            index.add([], pairs=([one], [other], [True]))
-            reference.connect([(one, other)])
         elif action == "open":
             index.save()
             index = open_index(folder, model)
@@ -184,7 +180,7 @@ def test_adding_does_not_write_what_is_there(models, tmp_path):
     assert len(list((tmp_path / "index").iterdir())) == index.parts + 1
 
 
-@pytest.mark.parametrize("family", ["tfidf", "static", "static_mlp", "bm25", "pair"])
+@pytest.mark.parametrize("family", ["tfidf", "static", "bm25", "pair"])
 def test_every_kind_of_score_is_the_models_own(family, models):
     model = models(family)
     texts = texts_of(random.Random(1), 40)
@@ -194,6 +190,11 @@ def test_every_kind_of_score_is_the_models_own(family, models):
         scores = model.similarity([query] * len(found), [match.text for match in found])
         assert [match.similarity for match in found] == pytest.approx(scores.tolist(), abs=1e-5)
         assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+
+
+def test_a_model_whose_score_is_no_dot_product_is_refused(models):
+    with pytest.raises(TypeError, match="no dot products of a vector for each text"):
+        models("static_mlp").index(["bank rate"])
 
 
 def test_without_groups_each_text_has_one_of_its_own(models):
@@ -263,10 +264,8 @@ def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
 def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     texts = ["bank rate", "film star", "game vote", "drug trial"]
     index = twicetold.fit(texts, lexical=True, folder=tmp_path / "model").index(texts, threshold=np.float32(0.5))
-    index.add([], pairs=(np.array(["0", "2"]), np.array(["1", "3"]), np.array([True, False])))
     index.save(tmp_path / "index")
-    again = open_index(tmp_path / "index")
-    assert (again.pairs, again.threshold) == ([("0", "1", True), ("2", "3", False)], 0.6)
+    assert open_index(tmp_path / "index").threshold == 0.6
 
 
 def test_a_query_without_a_known_word_finds_nothing_in_a_lexical_index(models):
@@ -288,19 +287,18 @@ def table_of(count):
 def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     rng = np.random.default_rng(seed)
     queries, vectors = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (5, 17))
-    removed, before = rng.choice(17, 4, replace=False), rng.integers(0, 18, 5)
+    removed = rng.choice(17, 4, replace=False)
     scores = queries @ vectors.T
     if sparsely:
         scores[scores <= 0] = -np.inf
     scores[:, removed] = -np.inf
-    scores[np.arange(17) >= before[:, None]] = -np.inf
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
         patch.setattr(segments, "HIGH", 2)
         patch.setattr(segments, "TILE", min(block, 20))
         patch.setattr(exact_search, "OFTEN", 0)
-        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
+        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
     assert list(zip(found.query.tolist(), found.row.tolist())) == expected

@@ -10,11 +10,17 @@ import pytest
 from twicetold import layout
 from twicetold.dedupe import candidates
 from twicetold.neighbours import cells
-from twicetold.staged import dedupe, plan, texts, vectors
+from twicetold.staged import dedupe, plan, vectors
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
 WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
+
+
+@pytest.fixture
+def run(run):
+    """Makes the run folder of a model: `static`, unless another family is asked for."""
+    return lambda family="static": run(family)
 
 
 @pytest.fixture
@@ -48,9 +54,9 @@ def parts(tmp_path):
 def deduped(tmp_path):
     """Dedupes a folder and gives what was found, and the rows that were written."""
 
-    def _deduped(model, folder, out="out", *, launch=here, progress=lambda _: None, keep_stages=False, **options):
+    def _deduped(model, folder, out="out", *, launch=here, progress=lambda _: None, **options):
         settings = Settings(model=f"{model / layout.MODEL}", out=f"{tmp_path / out}", **options)
-        found = dedupe.dedupe_folder(folder, settings, launch, keep_stages=keep_stages, progress=progress)
+        found = dedupe.dedupe_folder(folder, settings, launch, progress=progress)
         return found, pa.concat_tables(map(pq.read_table, sorted((tmp_path / out).glob("*.parquet"))))
 
     return _deduped
@@ -59,7 +65,7 @@ def deduped(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Few texts go the way of many: several blocks, buckets and shards, and with dense vectors cells."""
-    for module in (plan, texts, vectors):
+    for module in (plan, vectors):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 64)
@@ -67,4 +73,4 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "EXACT_UP_TO", 100)
     monkeypatch.setattr(cells, "PROBES", 4)
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)
-    return {"memory": 100_000, "sampled": 50}
+    return {"memory": 100_000}

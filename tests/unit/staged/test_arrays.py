@@ -1,11 +1,11 @@
-"""Arrays in files, and sets of numbers as bits."""
+"""Arrays in files, and numbers without some of them."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.staged.arrays import Arrays, Bits, Pieces, write_arrays
+from twicetold.staged.arrays import Arrays, Pieces, write_arrays, write_numbers
 
 
 def test_arrays_come_back_whole_and_by_slices(tmp_path):
@@ -35,9 +35,9 @@ def test_pieces_that_do_not_add_up_leave_no_file(tmp_path):
 
 
 @given(count=st.integers(1, 400), share=st.floats(0, 1), seed=st.integers(0, 1000))
-def test_bits_count_and_find_numbers(count, share, seed):
+def test_numbers_without_some_are_counted_and_taken_by_rank(count, share, seed, tmp_path_factory):
     out = np.random.default_rng(seed).random(count) < share
-    bits, there = Bits.all_but(count, np.flatnonzero(out)), np.flatnonzero(~out)
-    assert len(bits) == len(there)
-    np.testing.assert_array_equal(bits.numbers(np.arange(len(there))), there)
-    np.testing.assert_array_equal(bits.ranks(np.arange(count + 1)), np.append(0, np.cumsum(~out)))
+    found, rest = write_numbers(tmp_path_factory.mktemp("n") / "n", count, np.flatnonzero(out)), np.flatnonzero(~out)
+    assert len(found) == len(rest)
+    np.testing.assert_array_equal(found.numbers(np.arange(len(rest))), rest)
+    np.testing.assert_array_equal(found.ranks(np.arange(count + 1)), np.append(0, np.cumsum(~out)))

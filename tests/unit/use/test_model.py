@@ -159,7 +159,6 @@ def test_numbers_of_reasons_and_of_a_search_are_numbers(fitted):
     for asks, name in (
         (lambda: fitted.why(ALIKE, ALIKE, terms="2"), "terms"),
         (lambda: fitted.index(ALIKE).search(ALIKE, k="2"), "k"),
-        (lambda: fitted.index(ALIKE).search(ALIKE, k="2", not_copies=True), "k"),
     ):
         with pytest.raises(TypeError, match=f"{name}: expected a whole number, got '2' of type str"):
             asks()
