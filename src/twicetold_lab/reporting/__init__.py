@@ -23,7 +23,7 @@ from twicetold_lab.runs.records import Provenance, has_card, read_card, read_pro
 __all__ = ["Cell", "Grid", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 FOOTER = (
     "The numbers are in files beside this page, at full precision: metrics of all runs and their intervals in "
-    f"{layout.LEADERBOARD}, those of the tables in {FILE}."
+    f"{layout.LEADERBOARD}, those of the tables in {FILE}. docs/explanation/measures.md says what they mean."
 )
 
 

@@ -53,24 +53,10 @@ _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
 def data_section(about: Provenance) -> Section:
-    """Counts, facts, what leaks between the splits, and the raw files."""
+    """Counts, facts, and what leaks between the splits."""
     counted = split_table(about.card)
     known = [f"{name}: {value}" for name, value in facts(about.card)] + audit_in_words(about.audit)
-    columns = (TableCell("bytes"), TableCell("lines"), TableCell("sha256", value=None))
-    rows = (
-        (
-            TableCell(file.name),
-            (
-                TableCell(f"{file.size:,}", value=file.size),
-                TableCell(f"{file.lines:,}", value=file.lines),
-                TableCell(file.sha256, value=None, is_code=True),
-            ),
-        )
-        for file in about.files
-    )
-    title = f"Raw files and their checksums ({len(about.files)})"
-    files = [Section(title, tables=[Table(columns, tuple(rows), of="file")], is_folded=True)] if about.files else []
-    return Section("The data", tables=[counted] if counted else [], facts=known, parts=files, is_folded=True)
+    return Section("The data", tables=[counted] if counted else [], facts=known, is_folded=True)
 
 
 def split_table(card: Mapping[str, Any]) -> Table | None:

@@ -29,7 +29,7 @@ READING = (
     (
         "Several seeds:",
         "values are means over seeds with the standard deviation behind ±, intervals are those of one run, averaged, "
-        "and paired tests compare the mean; mistakes and operating points are of the smallest seed.",
+        "and paired tests compare the mean; mistakes and checks are of the smallest seed.",
     ),
     ("Compare within one dataset.", "Class balance, difficulty and size differ between datasets."),
 )
@@ -106,7 +106,7 @@ def read_report(
         grid: what to report.
         runs: the folder of run folders.
         abouts: descriptions of the datasets.
-        processed: the folder of corpora; None: no texts are read, and there is no glossary.
+        processed: the folder of corpora; None: no texts are read.
         resplit: datasets that are split otherwise since their runs were made; their pages say so.
         observed: whether seconds that a training observed count where the grid has none.
 
@@ -122,7 +122,7 @@ def read_report(
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(grid.datasets, boards)
     abroad = read_cross_domain(grid.cross_domain, runs)
-    context = _Context(grid, runs, {**took, **grid.seconds}, abroad, read_peers(runs))
+    context = _Context(grid, {**took, **grid.seconds}, abroad, read_peers(runs))
     mistakes = {
         data: judged(board, processed / data, kind=abouts[data].kind) if processed else None
         for data, board in boards.items()
@@ -132,7 +132,7 @@ def read_report(
         about = abouts[data]
         again = [provenance.RESPLIT.format(data=data)] if data in resplit else []
         parts = [*_parts(board, all_boards[data], about, context), *error_sections(mistakes[data], data)]
-        parts += [provenance.data_section(about), *([sections.glossary_section(all_boards[data])] if processed else [])]
+        parts.append(provenance.data_section(about))
         pages[data] = Section(data, [provenance.KINDS[about.kind], *again], parts=parts, data=data)
     return Report(
         lead=_lead(boards, everything, grid.not_run),
@@ -150,7 +150,6 @@ class _Context:
     """Inputs of the sections of all datasets."""
 
     grid: Grid
-    runs: Path
     seconds: Mapping[str, float]
     cross_domain: Sequence[RunFolder]
     peers: Mapping[str, Mapping[str, Sequence[float]]]
@@ -178,13 +177,9 @@ def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
 def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
     data, grid = board.data, context.grid
     yield from uses.use_sections(board, about.kind, context.peers.get(data, {}))
-    made = [
-        uses.points_section(uses.named_rows(board, next(iter(board.uses.values())))),
-        sections.cross_domain_section(data, context.cross_domain),
-    ]
     yield from uses.terms_sections(terms, grid.terms)
-    yield from (section for section in made if section)
-    yield from sections.study_sections(context.runs, data)
+    if section := sections.cross_domain_section(data, context.cross_domain):
+        yield section
     yield sections.cost_section(terms, context.seconds, grid.commands)
     yield sections.checks_section(board, about)
 

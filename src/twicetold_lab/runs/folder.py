@@ -24,11 +24,10 @@ from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.stored import record
 from twicetold.trained.folder_files import read_recipe, require_model_files
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
-from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
-from twicetold_lab.runs.summary import POINTS, UNITS, may_be_contaminated
+from twicetold_lab.runs.summary import UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
 
 CLEAN, LISTED, NOT_KNOWN = "no", "listed", "not known"
@@ -204,11 +203,6 @@ class RunFolder:
     def units(self) -> Mapping[str, PairedUnits]:
         """Test measure -> what a comparison of two models in pairs needs; empty in summaries of earlier code."""
         return units_from_json(self.summary.get(UNITS, []))
-
-    @cached_property
-    def points(self) -> tuple[OperatingPoint, ...]:
-        """Operating points of labelled pairs."""
-        return points_from_json(self.summary.get(POINTS, []))
 
     @cached_property
     def cross_domain(self) -> Mapping[str, CrossDomain]:

@@ -116,7 +116,7 @@ def test_the_cost_of_a_model_stands_on_the_page_of_its_dataset(finished):
     add_cost(project, Cell("questions", "dae", 0))
     text = project.markdown(cells)["questions"]
     (section,) = text.split("<summary>Cost and training</summary>")[1:]
-    assert "| dae (2 seeds) | 4.0 MB | 1.1 MB | 500.0 MB | 62,500 | 500 | 1.50 | 1,000 | 7 |" in section
+    assert "| dae (2 seeds) | 4.0 MB | 500.0 MB | 62,500 | 1.50 | `train questions-dae-0` |" in section
     assert "| tfidf | – | – |" in section
     assert "Observed on A processor." in section
     seconds = {"questions-dae-0": 10.0, "questions-dae-1": 30.0}

@@ -32,21 +32,6 @@ def test_a_metric_name_becomes_a_label_for_people(name, label):
     assert describe(name).label == label
 
 
-def test_a_known_metric_is_explained_and_an_unknown_one_is_not():
-    assert "share the story" in describe("auroc_story").meaning
-    assert "10 nearest" in describe("precision_at_10_story").meaning
-    assert describe("some_new_metric").meaning == ""
-
-
-def test_metrics_of_groups_name_their_sources_and_what_they_are_over():
-    assert "Hubert and Arabie 1985" in describe("ari_average").meaning
-    assert "Bagga and Baldwin 1998" in describe("b3_average").meaning
-    assert "aimed precision" in describe("link_precision_at_90").meaning
-    assert "all pairs of documents" in describe("average_precision_story").meaning
-    assert "all pairs of documents" not in describe("precision_at_10_story").meaning
-    assert "labelled duplicates" in describe("average_precision_cluster").meaning
-
-
 @pytest.mark.parametrize("name", ["threshold", "published_threshold", "brier", "log_loss"])
 def test_a_metric_of_which_less_is_better_is_no_quality(name):
     assert not describe(name).is_quality
@@ -59,9 +44,9 @@ def test_reading_order_puts_what_the_leaderboard_shows_first():
         "auroc_category",
         "auroc_story",
         "accuracy",
+        "f1_category",
         "threshold",
         "brier",
-        "f1_category",
         "unknown",
     )
 
