@@ -57,3 +57,4 @@ _templates = Environment(
     keep_trailing_newline=True,
 )
 _templates.globals |= {"content_of": content_of}
+_templates.filters |= {"coordinate": coordinate}

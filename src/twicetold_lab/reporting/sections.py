@@ -45,8 +45,9 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float], commands: Map
     lines = []
     for row in board.rows:
         cost = row.cost
-        cells = [amount(cost and cost.model_bytes, size), amount(cost and cost.peak_memory_bytes, size)]
-        cells += [amount(row.texts_per_second), amount(cost and cost.pair_milliseconds_p50)]
+        sizes = (cost.model_bytes, cost.peak_memory_bytes) if cost else (None, None)
+        cells = [*(amount(each, size) for each in sizes), amount(row.texts_per_second)]
+        cells += [amount(cost.pair_milliseconds_p50 if cost else None)]
         cells += [amount(training_seconds(row, seconds))]
         lines.append((row.name, (*cells, command_cell(commands.get(row.first.cell, "")))))
     processors = dict.fromkeys(row.cost.processor for row in board.rows if row.cost)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold_lab.reporting import cost_figure
-from twicetold_lab.reporting.cost_figure import LogAxis, Point, cost_against_quality, front
+from twicetold_lab.reporting.cost_figure import Axis, Point, cost_against_quality, front
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.reporting.sections import cost_section
 from twicetold_lab.runs.folder import Cell, RunFolder, read_runs
@@ -87,18 +87,18 @@ def test_the_area_of_a_circle_is_the_size_of_the_model():
 
 
 def test_a_logarithmic_axis_goes_from_tick_to_tick_and_contains_its_values():
-    axis = LogAxis.around("x", [12.0, 340.0])
+    axis = Axis.logarithmic("x", [12.0, 340.0])
     assert [text for _, text in axis.marks()] == ["10", "20", "50", "100", "200", "500"]
     assert axis.unit(10) == 0
     assert axis.unit(500) == pytest.approx(1)
     assert axis.unit((10 * 500) ** 0.5) == pytest.approx(0.5)
-    assert [text for _, text in LogAxis.around("x", [3.0, 40_000.0]).marks()] == ["10", "100", "1,000", "10,000"]
-    assert 0 < LogAxis.around("x", [100.0]).unit(100) < 1
+    assert [text for _, text in Axis.logarithmic("x", [3.0, 40_000.0]).marks()] == ["10", "100", "1,000", "10,000"]
+    assert 0 < Axis.logarithmic("x", [100.0]).unit(100) < 1
 
 
 def test_every_value_is_within_its_logarithmic_axis():
     for value in (0.001, 0.999, 1.0, 2.0, 5.0, 10.0, 1e6):
-        axis = LogAxis.around("x", [value])
+        axis = Axis.logarithmic("x", [value])
         assert 0 < axis.unit(value) < 1
 
 
