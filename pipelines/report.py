@@ -110,8 +110,7 @@ def results(
 
 def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
     """The content of docs/explanation/sources.md, made from files in Git; the arguments are those of `results`."""
-    seconds = reported(grid, runs).seconds
-    return reporting.sources_page(commands_of(grid), runs=runs, seconds=seconds, resplit=resplit_of(grid, changed))
+    return reporting.sources_page(commands_of(grid), runs=runs, resplit=resplit_of(grid, changed))
 
 
 def resplit_of(grid: dict[str, Any], changed: Mapping[str, Collection[str]]) -> list[str]:

@@ -14,7 +14,7 @@ from twicetold.commands import COMMANDS
 from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.provenance import RESPLIT
-from twicetold_lab.reporting.sources import DOCUMENTS, HASHING, PUBLISHED, SECONDS, Status, sources_page
+from twicetold_lab.reporting.sources import DOCUMENTS, PUBLISHED, Status, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"
@@ -82,7 +82,7 @@ def test_names_are_unique_within_a_document():
 @pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.cell in CELLS))
 def test_a_figure_is_among_those_of_its_run(key, system):
     file = RUNS / system.cell / "metrics.json"
-    if file.is_file() and system.metric not in (SECONDS, HASHING):
+    if file.is_file():
         assert system.metric in json.loads(file.read_text())[system.split]
 
 
@@ -96,7 +96,7 @@ def test_a_figure_of_a_paper_is_written_once(key, system):
 
 def test_a_system_with_a_figure_says_what_the_document_has():
     for _, system in SYSTEMS:
-        if system.metric and system.metric != HASHING:
+        if system.metric:
             assert system.said or system.paper or system.published is not None, system.name
 
 
@@ -161,7 +161,7 @@ def test_a_system_with_figures_says_why_they_differ():
 
 
 def test_a_system_that_was_not_run_or_is_not_there_is_shown_as_that(tmp_path):
-    page = sources_page(report.commands_of(GRID), runs=tmp_path, seconds={})
+    page = sources_page(report.commands_of(GRID), runs=tmp_path)
     assert f"**{Status.NOT_RUN}**" in page
     assert (f"**{Status.MISSING}**" in page) == any(NOT_HERE_YET.values())
     assert f"| {Status.MEASURED} |" in page

@@ -10,20 +10,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from twicetold import layout
-from twicetold.features.hashing_card import percentage
-from twicetold_lab.reporting.glossary import count, describe, magnitude
-from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
+from twicetold_lab.reporting.glossary import describe
+from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.markdown import cell_of, code, table
 from twicetold_lab.reporting.provenance import RESPLIT
-from twicetold_lab.reporting.sections import training_seconds
 from twicetold_lab.reporting.tables import estimate_cell
 from twicetold_lab.runs.folder import Cell, read_runs
 
-SECONDS, HASHING = "seconds", "word_hashing"
-"""Figures that are not among a run's metrics: seconds of training, and the statistics of its word hashing."""
 NOTHING, NOT_IN_GRID = "–", "not in the grid"
 
 HEAD = """\
@@ -62,7 +57,7 @@ class System:
     cell: str = ""
     """Row of the grid that has its figure."""
     metric: str = ""
-    """Name in `metrics.json`, or `SECONDS` or `HASHING`."""
+    """Name in `metrics.json`."""
     split: str = "test"
     published: float | None = None
     """In the unit of the metric."""
@@ -123,15 +118,12 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
 """Dataset -> model -> what a paper reports of it on test, in percent."""
 
 
-def sources_page(
-    commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[str, float], resplit: Collection[str] = ()
-) -> str:
+def sources_page(commands: Mapping[Cell, str], *, runs: Path, resplit: Collection[str] = ()) -> str:
     """The page.
 
     Args:
         commands: the cells of the grid and the command that trains each.
         runs: folder of run folders.
-        seconds: that a cell's training took, by the cell's name.
         resplit: datasets that are split otherwise since their runs were made; sections with figures of them say so.
 
     Raises:
@@ -149,7 +141,7 @@ def sources_page(
         measured = {grid[s.cell].data for s in with_figures if s.status(grid, runs) is Status.MEASURED}
         parts += [f"{RESPLIT.format(data=data)}\n" for data in sorted(measured.intersection(resplit))]
         if with_figures:
-            lines = [_figure(s, s.status(grid, runs), grid, boards, commands, seconds) for s in with_figures]
+            lines = [_figure(s, s.status(grid, runs), grid, boards, commands) for s in with_figures]
             heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
             parts.append(table(heads, lines, words=range(len(heads))))
         if others:
@@ -186,16 +178,26 @@ def _figure(
     grid: Mapping[str, Cell],
     boards: Mapping[str, Leaderboard],
     commands: Mapping[Cell, str],
-    seconds: Mapping[str, float],
 ) -> list[str]:
     cell = grid.get(system.cell)
     row = boards[cell.data].row_of(cell.model) if cell and status is Status.MEASURED else None
     command = commands[cell] if cell else system.command
+    metric = describe(system.metric)
+    published = system.said
+    if system.published is not None:
+        published = metric.show(system.published)
+    elif system.paper:
+        data, model = system.paper
+        published = metric.show(PUBLISHED[data][model] / 100)
+    ours = NOT_IN_GRID if status is Status.COMMAND else f"**{status}**"
+    if row:
+        estimate = row.metrics.get(system.split, {}).get(system.metric)
+        ours = cell_of(estimate_cell(system.metric, estimate, with_interval=True))
     return [
         system.name,
-        f"{system.here}: {_label(system)}",
-        _published(system, row),
-        _ours(system, row, seconds) if row else NOT_IN_GRID if status is Status.COMMAND else f"**{status}**",
+        f"{system.here}: {metric.label}{'' if system.split == 'test' else f', {system.split}'}",
+        (published or NOTHING) + (f" ({system.cited})" if system.cited else ""),
+        ours,
         code(command) if command else NOTHING,
         system.note or NOTHING,
     ]
@@ -204,40 +206,3 @@ def _figure(
 def _other(system: System) -> list[str]:
     remark = " ".join(filter(None, (system.outside, system.note)))
     return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]
-
-
-def _label(system: System) -> str:
-    if system.metric in (SECONDS, HASHING):
-        return {SECONDS: "Seconds of training", HASHING: "Words that collide"}[system.metric]
-    label = describe(system.metric).label
-    return label if system.split == "test" else f"{label}, {system.split}"
-
-
-def _published(system: System, row: Row | None) -> str:
-    shown = system.said
-    if system.metric == HASHING and row:
-        card = _hashing(row)["published"]
-        shown = f"{percentage(card)} of {count(card['words'])}"
-    elif system.published is not None:
-        shown = describe(system.metric).show(system.published)
-    elif system.paper:
-        data, model = system.paper
-        shown = describe(system.metric).show(PUBLISHED[data][model] / 100)
-    return (shown or NOTHING) + (f" ({system.cited})" if system.cited else "")
-
-
-def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
-    if system.metric == SECONDS:
-        took = training_seconds(row, seconds)
-        return NOTHING if took is None else magnitude(took)
-    if system.metric == HASHING:
-        card = _hashing(row)
-        return f"{percentage(card)} of {count(card['words'])}"
-    estimate = row.metrics.get(system.split, {}).get(system.metric)
-    return cell_of(estimate_cell(system.metric, estimate, with_interval=True))
-
-
-def _hashing(row: Row) -> Mapping[str, Any]:
-    """The statistics of its first view."""
-    statistics: Mapping[str, Any] = next(iter(row.first.summary["word_hashing"].values()))
-    return statistics
