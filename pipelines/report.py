@@ -45,12 +45,12 @@ def main() -> None:
     whole = read_grid(Path())
     rows, missing = without_missing(whole, paths["runs"], ran=locked_stages(Path()))
     grid = reported(rows, paths["runs"], missing)
-    folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
+    folders = {name: paths[name] for name in ("processed", "cards")}
     with readable_errors():
         if "--show" in argv:
             print(reporting.leaderboard_text(grid, paths["runs"]))
         elif "--results" in argv:
-            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), cards=paths["cards"], **folders)
+            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
             pages = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
             for file, text in pages.items():
@@ -62,7 +62,7 @@ def main() -> None:
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     card = model_card(folder, cards=paths["cards"], use=f"{folder}")
                     write_text(folder / layout.MODEL_CARD, card)
-            reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
+            reporting.build(grid, runs=paths["runs"], target=paths["reports"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
     if missing:
         print(not_run(missing))

@@ -42,6 +42,11 @@ HOW_TO_READ = (
     '"Pretrained on these data" is "no" where nothing was pretrained, "listed" where the sources that are known have '
     'these data, and otherwise "not known".'
 )
+SEEDS = (
+    "Of several seeds the mean stands with the standard deviation behind ±; intervals are those of one run, averaged, "
+    "and mistakes and checks are of the smallest seed. Overlapping intervals do not mean that two models are equal. "
+    "Compare within one dataset: class balance, difficulty and size differ between them."
+)
 NOT_RUN = "No row of this kind has run yet: make results measures them."
 THRESHOLD = "Thresholds of groups were chosen with labels of validation; the default needs none."
 

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from twicetold_lab.reporting import provenance, sections, uses
-from twicetold_lab.reporting.answers import HOW_TO_READ, Answer, answers_of, kinds_of, measure_of, pretraining_section
+from twicetold_lab.reporting.answers import (
+    HOW_TO_READ,
+    SEEDS,
+    Answer,
+    answers_of,
+    kinds_of,
+    measure_of,
+    pretraining_section,
+)
 from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.errors import Judged, error_sections, judged
 from twicetold_lab.reporting.glossary import describe, many
@@ -16,23 +24,6 @@ from twicetold_lab.runs.records import Provenance, read_peers
 
 SHARE = "share_of_duplicates"
 """On the card of labelled pairs."""
-READING = (
-    (
-        "Validation chooses, test reports.",
-        "Rows are ordered by validation. Thresholds are chosen there and applied unchanged to test.",
-    ),
-    (
-        "Intervals",
-        "are 95 % confidence intervals for the choice of test data. Overlapping intervals do not mean that two models "
-        "are equal: read the paired difference, which compares them on the same texts.",
-    ),
-    (
-        "Several seeds:",
-        "values are means over seeds with the standard deviation behind ±, intervals are those of one run, averaged, "
-        "and paired tests compare the mean; mistakes and checks are of the smallest seed.",
-    ),
-    ("Compare within one dataset.", "Class balance, difficulty and size differ between datasets."),
-)
 
 
 @dataclass(frozen=True)
@@ -203,5 +194,5 @@ def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
     return [
         Section("All datasets", tables=[Table(heads, tuple(lines), of="dataset")]),
         *([seen] if seen else []),
-        Section("How to read this", [HOW_TO_READ], facts=READING, is_folded=True),
+        Section("How to read this", [HOW_TO_READ, SEEDS], is_folded=True),
     ]

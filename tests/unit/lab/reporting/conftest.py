@@ -27,7 +27,7 @@ class Project:
 
     @property
     def folders(self) -> dict[str, Path]:
-        return {name: self.root / name for name in ("runs", "processed", "raw")}
+        return {name: self.root / name for name in ("runs", "processed")}
 
     def markdown(self, cells: Sequence[Cell], **further: Any) -> dict[str, str]:
         """The tables of RESULTS.md under an empty name, and the page of each dataset."""
@@ -45,10 +45,9 @@ class Project:
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
 
-    def add_data(self, name: str, kind: str, card: Mapping[str, Any], *, files: list[dict[str, Any]] | None = None):
+    def add_data(self, name: str, kind: str, card: Mapping[str, Any]):
         about = {"name": name, "kind": kind, "group_names": {}, "card": card}
         write(self.root / "processed" / name / layout.CARD, about)
-        write(self.root / "raw" / name / layout.MANIFEST, {"files": files or []})
 
     def add_run(
         self,
@@ -131,9 +130,7 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
     audit = {"val": findings, "test": findings}
     splits = {s: {"pairs": 400, "share_of_duplicates": 0.5} for s in ("train", "val", "test")}
     card = {"rows": 1203, "malformed": {"bad_label": 3}, "splits": splits, "audit": audit, "source": {"_target_": "x"}}
-    record = {"name": "pairs.tsv", "source": "questions", "origin": "mirror", "size": 12345, "lines": 9}
-    record["sha256"] = "ab" * 32
-    project.add_data("questions", "labelled_pairs", card, files=[record])
+    project.add_data("questions", "labelled_pairs", card)
     project.add_data("news", "documents", {"malformed": {}, "splits": {s: {"texts": 90} for s in splits}, "audit": {}})
     project.add_data("graded", "graded_pairs", {"malformed": {"test": {"bad_grade": 1}, "val": {}}})
     cells = []

@@ -100,9 +100,8 @@ def test_no_path_of_this_machine_is_on_the_page(finished):
 def test_names_and_notes_from_outside_are_escaped(project):
     evil = "<img src=x onerror=alert(1)>&\"'"
     cell = Cell("data", "m<script>", 0)
-    record = {"name": evil, "source": "s", "origin": evil, "size": 1, "sha256": "00", "lines": 1}
     card = {evil: evil, "splits": {s: {evil: 1} for s in ("train", "val", "test")}, "audit": {"test": {evil: 0.5}}}
-    project.add_data("data", "labelled_pairs", card, files=[record])
+    project.add_data("data", "labelled_pairs", card)
     project.add_run(cell, {"auroc": 0.7, evil: 0.1}, primary="auroc")
 
     html = "".join(project.pages([cell]).values())
@@ -167,15 +166,11 @@ def test_a_missing_run_file_names_the_stage_to_run_and_nothing_is_written(finish
     assert not (project.root / "reports").exists()
 
 
-@pytest.mark.parametrize(
-    ("missing", "stage"),
-    [(f"processed/news/{layout.CARD}", "prepare@news"), (f"raw/news/{layout.MANIFEST}", "download@news")],
-)
-def test_a_missing_data_file_names_the_stage_to_run(finished, missing, stage):
+def test_a_missing_data_file_names_the_stage_to_run(finished):
     project, cells = finished
-    (project.root / missing).unlink()
+    (project.root / "processed/news" / layout.CARD).unlink()
 
-    with pytest.raises(FileNotFoundError, match=f"dvc repro {stage}"):
+    with pytest.raises(FileNotFoundError, match="dvc repro prepare@news"):
         project.pages(cells)
 
 
@@ -236,7 +231,7 @@ def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
 def test_the_markdown_is_made_from_metrics_summaries_and_cards_alone(finished):
     project, cells = finished
     text = project.markdown(cells)
-    for folder in ("processed", "raw", "reports"):
+    for folder in ("processed", "reports"):
         shutil.rmtree(project.root / folder, ignore_errors=True)
     for file in (project.root / "runs").rglob("*"):
         if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
@@ -251,8 +246,7 @@ def test_the_markdown_is_made_from_metrics_summaries_and_cards_alone(finished):
 def test_the_page_is_made_from_files_in_git_where_the_data_are_not_there(finished):
     project, cells = finished
     project.markdown(cells)  # writes the cards
-    for folder in ("processed", "raw"):
-        shutil.rmtree(project.root / folder, ignore_errors=True)
+    shutil.rmtree(project.root / "processed")
     for file in (project.root / "runs").rglob("*"):
         if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
             file.unlink()
@@ -265,19 +259,11 @@ def test_the_page_is_made_from_files_in_git_where_the_data_are_not_there(finishe
 
 def test_a_dataset_that_is_not_there_keeps_its_card(finished):
     project, cells = finished
-    text, folders = project.markdown(cells), {name: project.root / name for name in ("processed", "raw")}
+    text = project.markdown(cells)
     before = {card: card.read_bytes() for card in (project.root / "cards").iterdir()}
-    for folder in folders.values():
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(project.root / "processed")
     assert project.markdown(cells) == text
     assert before == {card: card.read_bytes() for card in (project.root / "cards").iterdir()}
     next(iter(before)).unlink()
     with pytest.raises(FileNotFoundError, match="prepare@"):
         project.markdown(cells)
-
-
-def test_a_card_says_nothing_of_where_files_came_from(finished):
-    project, cells = finished
-    project.markdown(cells)
-
-    assert "mirror" not in (project.root / "cards" / "questions.json").read_text(encoding="utf-8")
