@@ -81,7 +81,7 @@ def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = 
         ValueError: if models of one dataset were evaluated on different units.
     """
     abouts = {data: read_card(data, cards) for data in dict.fromkeys(cell.data for cell in grid.cells)}
-    report = read_report(grid, runs=runs, abouts=abouts, resplit=resplit, observed=False)
+    report = read_report(grid, runs=runs, abouts=abouts, resplit=resplit)
     return {"": results_of(report)} | {data: page_of(page) for data, page in report.pages.items()}
 
 

@@ -100,8 +100,9 @@ def _data(run: RunFolder, cards: Path | None) -> Iterator[str]:
     yield f"{provenance.KINDS[found.kind]}\n"
     if (counted := provenance.split_table(found.card)) is not None:
         yield table_of(counted)
-    if audit := provenance.audit_in_words(found.audit):
-        yield "\n".join(f"- {escaped(sentence)}" for sentence in audit) + "\n"
+    if (audited := provenance.audit_table(found.audit)) is not None:
+        yield f"{provenance.AUDIT}\n"
+        yield table_of(audited)
 
 
 def _quality(run: RunFolder) -> Iterator[str]:

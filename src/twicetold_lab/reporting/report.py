@@ -1,6 +1,6 @@
 """The report as data: the first page, with an answer for each case, and a page of sections for each dataset."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Grid:
         commands: that train cells; where there is none, no command is shown.
         terms: cells whose objective, examples and epochs other families share -> name of the experiment.
         cross_domain: cells that were evaluated on other data as well.
-        seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
+        seconds: that a cell's training took, by the cell's name.
         not_run: names of cells that have not run.
     """
 
@@ -89,7 +89,6 @@ def read_report(
     abouts: Mapping[str, Provenance],
     processed: Path | None = None,
     resplit: Collection[str] = (),
-    observed: bool = True,
 ) -> Report:
     """Read run folders and make a report of them.
 
@@ -99,7 +98,6 @@ def read_report(
         abouts: descriptions of the datasets.
         processed: the folder of corpora; None: no texts are read.
         resplit: datasets that are split otherwise since their runs were made; their pages say so.
-        observed: whether seconds that a training observed count where the grid has none.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -107,23 +105,28 @@ def read_report(
     """
     by_data = read_runs(grid.cells, runs)
     everything = [run for each in by_data.values() for run in each]
-    took = {run.cell.name: run.train_seconds for run in everything if observed and run.train_seconds is not None}
     shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
     boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(grid.datasets, boards)
-    abroad = read_cross_domain(grid.cross_domain, runs)
-    context = _Context(grid, {**took, **grid.seconds}, abroad, read_peers(runs))
+    abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
     mistakes = {
         data: judged(board, processed / data, kind=abouts[data].kind) if processed else None
         for data, board in boards.items()
     }
     pages = {}
     for data, board in boards.items():
-        about = abouts[data]
+        about, whole = abouts[data], all_boards[data]
         again = [provenance.RESPLIT.format(data=data)] if data in resplit else []
-        parts = [*_parts(board, all_boards[data], about, context), *error_sections(mistakes[data], data)]
-        parts.append(provenance.data_section(about))
+        parts = [
+            *uses.use_sections(board, about.kind, peers.get(data, {})),
+            *uses.terms_sections(whole, grid.terms),
+            *sections.cross_domain_sections(data, abroad),
+            sections.cost_section(whole, grid.seconds, grid.commands),
+            sections.checks_section(board, about),
+            *error_sections(mistakes[data], data),
+            provenance.data_section(about),
+        ]
         pages[data] = Section(data, [provenance.KINDS[about.kind], *again], parts=parts, data=data)
     return Report(
         lead=_lead(boards, everything, grid.not_run),
@@ -134,16 +137,6 @@ def read_report(
         mistakes={data: each for data, each in mistakes.items() if isinstance(each, Judged)},
         runs=everything,
     )
-
-
-@dataclass(frozen=True)
-class _Context:
-    """Inputs of the sections of all datasets."""
-
-    grid: Grid
-    seconds: Mapping[str, float]
-    cross_domain: Sequence[RunFolder]
-    peers: Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def leaderboards(grid: Grid, runs: Path) -> list[Section]:
@@ -163,16 +156,6 @@ def leaderboards(grid: Grid, runs: Path) -> list[Section]:
 def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
     """The runs of families on their own terms; all, if there are no others."""
     return [run for run in runs if run.cell not in grid.terms] or runs
-
-
-def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
-    data, grid = board.data, context.grid
-    yield from uses.use_sections(board, about.kind, context.peers.get(data, {}))
-    yield from uses.terms_sections(terms, grid.terms)
-    if section := sections.cross_domain_section(data, context.cross_domain):
-        yield section
-    yield sections.cost_section(terms, context.seconds, grid.commands)
-    yield sections.checks_section(board, about)
 
 
 def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Sections of one dataset, each a function over its leaderboard or its run folders; None where nothing was measured."""
+"""Sections of one dataset, each a function over its leaderboard or its run folders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -62,8 +62,8 @@ def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def cross_domain_section(data: str, runs: Sequence[RunFolder]) -> Section | None:
-    """Models that learnt on other data, on test of this dataset."""
+def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]:
+    """Models that learnt on other data, on test of this dataset; empty if there are none."""
     used = [run for run in runs if run.cell.data != data and data in run.cross_domain]
     measured = dict.fromkeys(name for run in used for name in run.cross_domain[data].metrics)
     stems = ("average_precision", "pearson", "accuracy", "f1")
@@ -75,7 +75,7 @@ def cross_domain_section(data: str, runs: Sequence[RunFolder]) -> Section | None
         source = "threshold alone" if run.is_untrained else ""
         lines.append((TableCell(run.cell.model), (words(run.cell.data, source), *cells)))
     table = Table((words("Learnt on"), *(TableCell(describe(name).label) for name in names)), tuple(lines))
-    return Section("Learnt on other data", [ELSEWHERE], [table], is_folded=True) if lines else None
+    return [Section("Learnt on other data", [ELSEWHERE], [table], is_folded=True)] if lines else []
 
 
 def checks_section(board: Leaderboard, about: Provenance) -> Section:

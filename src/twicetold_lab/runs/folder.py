@@ -220,11 +220,6 @@ class RunFolder:
         return metric if isinstance(metric, str) else ""
 
     @property
-    def train_seconds(self) -> float | None:
-        """Seconds of its training; None if they were not observed."""
-        return self.observed.get("train_seconds")
-
-    @property
     def tuned_how(self) -> str | None:
         """The source of its settings, in words; None where an older summary does not say it."""
         return self.summary.get("tuned_how")

@@ -7,7 +7,7 @@ import pytest
 from twicetold import layout
 from twicetold_lab.reporting import Cell, uses
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.sections import cross_domain_section
+from twicetold_lab.reporting.sections import cross_domain_sections
 from twicetold_lab.reporting.uses import use_sections
 from twicetold_lab.runs.folder import read_cross_domain, read_runs
 from twicetold_lab.runs.records import read_peers
@@ -73,8 +73,8 @@ def test_a_model_of_other_data_stands_on_the_page_of_the_data_it_was_tested_on(f
     content = {"questions": {"metrics": metrics, "intervals": {"f1": (0.3, 0.5)}}, "news": {"metrics": {"f1": 1.0}}}
     write(project.run(Cell("news", "dae", 0)) / layout.ELSEWHERE, content)
     runs = read_cross_domain([Cell("news", "dae", 0)], project.root / "runs")
-    assert cross_domain_section("news", runs) is None
-    assert rows_of(cross_domain_section("questions", runs).tables[0]) == {
+    assert cross_domain_sections("news", runs) == []
+    assert rows_of(cross_domain_sections("questions", runs)[0].tables[0]) == {
         "dae": {
             "Learnt on": "news (threshold alone)",
             "Average precision cluster": "0.500",
