@@ -59,7 +59,6 @@ class Project:
         intervals: Mapping[str, tuple[float, float]] | None = None,
         parameters: int = 0,
         epochs: int | None = None,
-        seconds: float | None = None,
         pretrained_on: str | None = None,
         seen: Sequence[str] | None = None,
     ) -> Path:
@@ -73,8 +72,6 @@ class Project:
         write(folder / layout.SUMMARY, about)
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
-        if seconds is not None:
-            write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
         return folder
 
 
@@ -138,8 +135,7 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
         cells.append(Cell("questions", model, seed))
         metrics = {"auroc": quality, "accuracy": quality - 0.1, "threshold": 0.5}
         val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
-        seconds = 12.5 if parameters else 0.5
-        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters, seconds=seconds)
+        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters)
         write_scores(folder, separation=quality - 0.3)
     for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
         cells.append(Cell("news", model, 0))
@@ -155,9 +151,5 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
 @pytest.fixture
 def make_pages(finished: tuple[Project, list[Cell]]) -> Callable[[], dict[str, str]]:
     """Build the report of the finished project and read its pages."""
-
-    def make() -> dict[str, str]:
-        project, cells = finished
-        return project.pages(cells)
-
-    return make
+    project, cells = finished
+    return lambda: project.pages(cells)
