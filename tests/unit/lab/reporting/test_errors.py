@@ -119,6 +119,7 @@ def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
     content = texts.read_bytes()
     texts.unlink()
     assert "the texts are not there. dvc repro prepare@questions brings them" in found_in(project, cells)
+    assert judged(None, project.root, kind="documents") is None, "documents have no pairs"
     for cell in cells:
         (project.run(cell) / layout.SCORES).unlink()
     texts.write_bytes(content)
