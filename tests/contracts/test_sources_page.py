@@ -11,10 +11,8 @@ import pytest
 import report
 from recipes import FAMILIES
 from twicetold.commands import COMMANDS
-from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.grid.rows import read_grid
-from twicetold_lab.reporting.provenance import RESPLIT
-from twicetold_lab.reporting.sources import DOCUMENTS, PUBLISHED, Status, sources_page
+from twicetold_lab.reporting.sources import DOCUMENTS, NOT_RUN, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"
@@ -37,15 +35,8 @@ def in_root(monkeypatch):
 
 def test_the_page_is_a_rendering_of_the_sources_the_grid_and_the_runs(in_root):
     page = Path("docs/explanation/sources.md").read_text(encoding="utf-8")
-    made = report.sources(GRID, runs=Path("runs"), changed=changed_keys(ROOT))
+    made = sources_page(report.commands_of(GRID), runs=Path("runs"))
     assert page == made, "python pipelines/report.py --results writes it anew"
-
-
-@pytest.mark.parametrize(("changed", "said"), [({}, 0), ({"prepare@stsb": {"data.source"}}, 1)])
-def test_a_section_says_exactly_while_data_of_its_figures_are_split_otherwise_now(changed, said):
-    page = report.sources(GRID, runs=RUNS, changed=changed)
-    film = page.partition("\n## FILM")[2]
-    assert page.count("has changed since its rows were made") == film.count(RESPLIT.format(data="stsb")) == said
 
 
 @pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.command))
@@ -84,28 +75,22 @@ def test_claims_that_the_page_says_hold_do():
     assert ranked == sorted(ranked, reverse=True)
 
 
-def test_a_system_that_was_not_run_or_is_not_there_is_shown_as_that(tmp_path):
-    page = sources_page(report.commands_of(GRID), runs=tmp_path)
-    assert f"**{Status.NOT_RUN}**" in page
-    assert sum(bool(system.outside) for _, system in SYSTEMS) == 6
-    assert f"**{Status.MISSING}**" not in page
-    assert f"| {Status.MEASURED} |" in page
-    (counts,) = re.findall(r"^\| \[FILM.*$", page, re.MULTILINE)
-    assert counts.split("|")[2].strip() == "0"
-
-
 @pytest.mark.parametrize(("key", "system"), named(SYSTEMS))
 def test_a_system_is_shown_with_its_figures_or_says_why_it_is_not(key, system):
     assert bool(system.cell) + bool(system.command) + bool(system.outside) == 1
-    assert system.status(CELLS, RUNS) is not Status.MISSING
     assert [other.name for where, other in SYSTEMS if where == key].count(system.name) == 1
     if system.cell:
+        assert system.cell in CELLS
         file = RUNS / system.cell / "metrics.json"
         assert system.metric
         assert not file.is_file() or system.metric in json.loads(file.read_text())[system.split]
         assert {*re.findall(r"`(\w+)`", system.here)} <= {*FAMILIES}
     if system.metric:
-        assert bool(system.said) + bool(system.paper) + (system.published is not None) == 1
+        assert bool(system.said) + (system.published is not None) == 1
         assert system.note or system.said or system.name in AS_THE_SECTION_SAYS, "why figures differ"
-    if system.paper:
-        assert system.paper[1] in PUBLISHED[system.paper[0]]
+
+
+def test_what_has_not_run_is_shown_as_that(tmp_path):
+    page = sources_page(report.commands_of(GRID), runs=tmp_path)
+    assert page.count(f"| {NOT_RUN} |") == sum(bool(system.cell) for _, system in SYSTEMS)
+    assert sum(bool(system.outside) for _, system in SYSTEMS) == 6

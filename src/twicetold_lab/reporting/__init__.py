@@ -4,7 +4,7 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the pages show.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from twicetold import layout
@@ -64,14 +64,13 @@ def front_page(report: Report) -> str:
     return rendered("front.html.j2", values | more)
 
 
-def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = ()) -> dict[str, str]:
+def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
     """RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
-        resplit: datasets that are split otherwise since their runs were made; their pages say so.
 
     Returns:
         Dataset -> its page; under an empty name, the tables of RESULTS.md.
@@ -81,7 +80,7 @@ def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = 
         ValueError: if models of one dataset were evaluated on different units.
     """
     abouts = {data: read_card(data, cards) for data in dict.fromkeys(cell.data for cell in grid.cells)}
-    report = read_report(grid, runs=runs, abouts=abouts, resplit=resplit)
+    report = read_report(grid, runs=runs, abouts=abouts)
     return {"": results_of(report)} | {data: page_of(page) for data, page in report.pages.items()}
 
 

@@ -15,10 +15,6 @@ from twicetold_lab.runs.records import Provenance
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
 _NOT_FACTS = (MALFORMED, "twin_groups")  # shown in other words; of cards of earlier code
 
-RESPLIT = (
-    "The split of {data} has changed since its rows were made (data.source in conf/data/{data}.yaml). Its figures and "
-    "counts here are of the former one, until the grid is run again."
-)
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
     "are evaluated.",

@@ -88,7 +88,6 @@ def read_report(
     runs: Path,
     abouts: Mapping[str, Provenance],
     processed: Path | None = None,
-    resplit: Collection[str] = (),
 ) -> Report:
     """Read run folders and make a report of them.
 
@@ -97,7 +96,6 @@ def read_report(
         runs: the folder of run folders.
         abouts: descriptions of the datasets.
         processed: the folder of corpora; None: no texts are read.
-        resplit: datasets that are split otherwise since their runs were made; their pages say so.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -117,7 +115,6 @@ def read_report(
     pages = {}
     for data, board in boards.items():
         about, whole = abouts[data], all_boards[data]
-        again = [provenance.RESPLIT.format(data=data)] if data in resplit else []
         parts = [
             *uses.use_sections(board, about.kind, peers.get(data, {})),
             *uses.terms_sections(whole, grid.terms),
@@ -127,7 +124,7 @@ def read_report(
             *error_sections(mistakes[data], data),
             provenance.data_section(about),
         ]
-        pages[data] = Section(data, [provenance.KINDS[about.kind], *again], parts=parts, data=data)
+        pages[data] = Section(data, [provenance.KINDS[about.kind]], parts=parts, data=data)
     return Report(
         lead=_lead(boards, everything, grid.not_run),
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
