@@ -147,7 +147,7 @@ def test_a_name_is_read_as_text_and_changes_nothing_of_the_structure_of_a_markdo
     assert structure(text) == ordinary[0]
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\x85\u2028\u2029]", text)
     seen, read = single_blanks(hostile), words(text)
-    assert any(f"pretrained on {seen}." in block for block in read)
+    assert seen in read, "what it was pretrained on"
     assert sum(single_blanks(seen.lower().replace("_", " ")) in block.lower() for block in read) > 5
 
 

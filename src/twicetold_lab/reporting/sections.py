@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from twicetold_lab.reporting.glossary import describe, size
-from twicetold_lab.reporting.leaderboard import Leaderboard, Row
+from twicetold_lab.reporting.leaderboard import Leaderboard
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, measured_cell, words
 from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
 from twicetold_lab.runs.folder import Cell, RunFolder
@@ -48,18 +48,13 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float], commands: Map
         sizes = (cost.model_bytes, cost.peak_memory_bytes) if cost else (None, None)
         cells = [*(amount(each, size) for each in sizes), amount(row.texts_per_second)]
         cells += [amount(cost.pair_milliseconds_p50 if cost else None)]
-        cells += [amount(training_seconds(row, seconds))]
+        took = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
+        cells += [amount(sum(took) / len(took) if took else None)]
         lines.append((row.name, (*cells, command_cell(commands.get(row.first.cell, "")))))
     processors = dict.fromkeys(row.cost.processor for row in board.rows if row.cost)
     notes = [f"Observed on {'; '.join(processors)}."] if processors else ["Size and speed are not measured yet."]
     table = Table(columns, tuple(lines)).known
     return Section("Cost and training", [COSTS], [table], notes=notes, is_folded=True)
-
-
-def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
-    """Seconds of training, averaged over those seeds of which they are known."""
-    known = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
-    return sum(known) / len(known) if known else None
 
 
 def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]:
