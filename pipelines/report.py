@@ -14,7 +14,7 @@ import checkout  # noqa: F401 (for its effects)
 
 import json
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -45,24 +45,24 @@ def main() -> None:
     whole = read_grid(Path())
     rows, missing = without_missing(whole, paths["runs"], ran=locked_stages(Path()))
     grid = reported(rows, paths["runs"], missing)
-    folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
+    folders = {name: paths[name] for name in ("processed", "cards")}
     with readable_errors():
         if "--show" in argv:
             print(reporting.leaderboard_text(grid, paths["runs"]))
         elif "--results" in argv:
-            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), cards=paths["cards"], **folders)
-            changed = changed_keys(Path(__file__).resolve().parents[1])
-            pages = results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed, missing=missing)
+            reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), **folders)
+            earlier = bool(changed_keys(Path(__file__).resolve().parents[1]))
+            pages = results(rows, runs=paths["runs"], cards=paths["cards"], earlier=earlier, missing=missing)
             for file, text in pages.items():
                 write_text(file, text)
-            write_text(SOURCES, sources(whole, runs=paths["runs"], changed=changed))
+            write_text(SOURCES, reporting.sources_page(commands_of(whole), runs=paths["runs"]))
             print(f"results: {RESULTS}, {PAGES} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     card = model_card(folder, cards=paths["cards"], use=f"{folder}")
                     write_text(folder / layout.MODEL_CARD, card)
-            reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
+            reporting.build(grid, runs=paths["runs"], target=paths["reports"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
     if missing:
         print(not_run(missing))
@@ -73,7 +73,7 @@ def results(
     *,
     runs: Path,
     cards: Path,
-    changed: Mapping[str, Collection[str]],
+    earlier: bool,
     missing: Collection[str] = (),
 ) -> dict[Path, str]:
     """RESULTS.md and the page of each dataset, made from files in Git.
@@ -82,11 +82,9 @@ def results(
         grid: of `read_grid`.
         runs: folder of runs.
         cards: folder of dataset cards.
-        changed: stages for which dvc.lock, and so the runs, are of other code or settings than the checkout's, with the
-            keys of these.
+        earlier: whether dvc.lock, and so the runs, are of other code or settings than the checkout's.
         missing: cells of the grid that have not run.
     """
-    earlier = bool(changed)
     rows = grid["cells"] | grid["ensembles"]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
@@ -103,20 +101,9 @@ def results(
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
     known = reported(grid, runs, missing)
-    pages = reporting.markdown(known, runs=runs, cards=cards, resplit=resplit_of(grid, changed))
+    pages = reporting.markdown(known, runs=runs, cards=cards)
     first = pages.pop("")
     return {RESULTS: f"{head}\n{made}\n{first}"} | {PAGES / f"{data}.md": text for data, text in pages.items()}
-
-
-def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
-    """The content of docs/explanation/sources.md, made from files in Git; the arguments are those of `results`."""
-    seconds = reported(grid, runs).seconds
-    return reporting.sources_page(commands_of(grid), runs=runs, seconds=seconds, resplit=resplit_of(grid, changed))
-
-
-def resplit_of(grid: dict[str, Any], changed: Mapping[str, Collection[str]]) -> list[str]:
-    """The datasets whose settings of reading and splitting are others than those that dvc.lock records."""
-    return [name for name in grid["data"] if "data.source" in changed.get(f"prepare@{name}", ())]
 
 
 def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:

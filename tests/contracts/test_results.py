@@ -7,7 +7,6 @@ import pytest
 
 from twicetold_lab.grid.lock import changed_keys, locked_stages
 from twicetold_lab.grid.rows import read_grid
-from twicetold_lab.reporting.provenance import RESPLIT
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,29 +22,11 @@ def report(monkeypatch):
 
 def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
     grid, missing = report.without_missing(read_grid(ROOT), Path("runs"), ran=locked_stages(ROOT))
-    changed = changed_keys(ROOT)
-    pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed, missing=missing)
+    earlier = bool(changed_keys(ROOT))
+    pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), earlier=earlier, missing=missing)
     assert [file for file, text in pages.items() if not file.is_file() or file.read_text() != text] == []
     assert {*Path("docs/results").glob("*.md")} == {*pages} - {Path("RESULTS.md")}
     assert len(Path("RESULTS.md").read_text().splitlines()) <= 300
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({}, 0),
-        ({"prepare@stsb": {"code.prepare"}, "train@stsb-tfidf-0": {"data.source"}}, 0),
-        ({"prepare@stsb": {"code.prepare", "data.source"}}, 1),
-    ],
-)
-def test_a_page_says_exactly_while_its_dataset_is_split_otherwise_now(report, changed, said):
-    grid = read_grid(ROOT)
-    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf_letters-0")}
-    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}}
-    pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
-    for file, text in pages.items():
-        assert text.count("has changed since its rows were made") == (said if file.name == "stsb.md" else 0), file
-    assert pages[Path("docs/results/stsb.md")].count(RESPLIT.format(data="stsb")) == said
 
 
 def test_each_cell_has_the_command_that_trains_it(report):

@@ -4,14 +4,14 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the pages show.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS
 from twicetold_lab.reporting.errors import write_doubtful
-from twicetold_lab.reporting.html import dataset_page, rendered
+from twicetold_lab.reporting.html import rendered
 from twicetold_lab.reporting.leaderboard import leaderboard_csv
 from twicetold_lab.reporting.markdown import page_of, results_of
 from twicetold_lab.reporting.plain import FILE, numbers_csv, section_text
@@ -23,18 +23,17 @@ from twicetold_lab.runs.records import Provenance, has_card, read_card, read_pro
 __all__ = ["Cell", "Grid", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 FOOTER = (
     "The numbers are in files beside this page, at full precision: metrics of all runs and their intervals in "
-    f"{layout.LEADERBOARD}, those of the tables in {FILE}."
+    f"{layout.LEADERBOARD}, those of the tables in {FILE}. docs/explanation/measures.md says what they mean."
 )
 
 
-def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, cards: Path | None = None) -> None:
+def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path | None = None) -> None:
     """Write the HTML pages, and beside them the numbers on them.
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         processed: the folder of corpora.
-        raw: the folder of raw folders.
         target: where `index.html`, a page for each dataset, `leaderboard.csv`, `numbers.csv` and, where the texts are
             there, files of labels in doubt go.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
@@ -43,10 +42,12 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
         ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
-    names = dict.fromkeys(cell.data for cell in grid.cells)
-    abouts = {name: _described(name, processed=processed, raw=raw, cards=cards) for name in names}
+    abouts = {name: _described(name, processed, cards) for name in {cell.data: None for cell in grid.cells}}
     report = read_report(grid, runs=runs, abouts=abouts, processed=processed)
-    pages = {f"{data}.html": dataset_page(page, [*report.pages], FOOTER) for data, page in report.pages.items()}
+    further = {"datasets": [*report.pages], "footer": FOOTER}
+    pages = {
+        f"{data}.html": rendered("dataset.html.j2", {"page": page, **further}) for data, page in report.pages.items()
+    }
     pages[layout.REPORT] = front_page(report)
     pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
     for name, text in pages.items():
@@ -63,14 +64,13 @@ def front_page(report: Report) -> str:
     return rendered("front.html.j2", values | more)
 
 
-def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = ()) -> dict[str, str]:
+def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
     """RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
-        resplit: datasets that are split otherwise since their runs were made; their pages say so.
 
     Returns:
         Dataset -> its page; under an empty name, the tables of RESULTS.md.
@@ -80,7 +80,7 @@ def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = 
         ValueError: if models of one dataset were evaluated on different units.
     """
     abouts = {data: read_card(data, cards) for data in dict.fromkeys(cell.data for cell in grid.cells)}
-    report = read_report(grid, runs=runs, abouts=abouts, resplit=resplit, observed=False)
+    report = read_report(grid, runs=runs, abouts=abouts)
     return {"": results_of(report)} | {data: page_of(page) for data, page in report.pages.items()}
 
 
@@ -93,7 +93,7 @@ def leaderboard_text(grid: Grid, runs: Path) -> str:
     return "\n".join(map(section_text, leaderboards(grid, runs)))
 
 
-def write_cards(names: Iterable[str], *, processed: Path, raw: Path, cards: Path) -> None:
+def write_cards(names: Iterable[str], *, processed: Path, cards: Path) -> None:
     """Write the description of each dataset that `markdown` reads, `<name>.json`, to `cards`.
 
     A dataset that is not there keeps the description that is, so that a fresh clone can write RESULTS.md anew.
@@ -102,10 +102,10 @@ def write_cards(names: Iterable[str], *, processed: Path, raw: Path, cards: Path
         FileNotFoundError: if a stage has not been run and there is no description yet; says which.
     """
     for name in names:
-        write_card(_described(name, processed=processed, raw=raw, cards=cards), cards)
+        write_card(_described(name, processed, cards), cards)
 
 
-def _described(data: str, *, processed: Path, raw: Path, cards: Path | None = None) -> Provenance:
+def _described(data: str, processed: Path, cards: Path | None) -> Provenance:
     if cards and not (processed / data).is_dir() and has_card(data, cards):
         return read_card(data, cards)
-    return read_provenance(data, processed=processed, raw=raw)
+    return read_provenance(data, processed)

@@ -13,7 +13,7 @@ from pathlib import Path
 from twicetold_lab.evaluation.comparisons import MARGIN, TEXT_RANKING
 from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
-from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell
+from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell, words
 from twicetold_lab.reporting.uses import comparison
 from twicetold_lab.runs.folder import Cell
 
@@ -41,6 +41,11 @@ HOW_TO_READ = (
     f"whole interval is above −{MARGIN:g} beside the best on validation; without an interval none is named. "
     '"Pretrained on these data" is "no" where nothing was pretrained, "listed" where the sources that are known have '
     'these data, and otherwise "not known".'
+)
+SEEDS = (
+    "Of several seeds the mean stands with the standard deviation behind ±; intervals are those of one run, averaged, "
+    "and mistakes and checks are of the smallest seed. Overlapping intervals do not mean that two models are equal. "
+    "Compare within one dataset: class balance, difficulty and size differ between them."
 )
 NOT_RUN = "No row of this kind has run yet: make results measures them."
 THRESHOLD = "Thresholds of groups were chosen with labels of validation; the default needs none."
@@ -165,26 +170,21 @@ def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
 
 def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:
     """The data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
-    rows: dict[str, dict[str, str]] = {}
-    sources: dict[str, str] = {}
+    models: dict[str, dict[str, None]] = {}
+    exposures: dict[str, dict[str, str]] = {}
     for board in boards:
         for row in board.rows:
             if row.first.pretrained_on:
-                rows.setdefault(row.model, {})[board.data] = row.first.exposure
-                sources[row.model] = " and ".join(row.first.pretrained_on)
-    if not rows:
-        return None
-    alike: dict[str, list[str]] = {}
-    for model, source in sources.items():
-        alike.setdefault(source, []).append(model)
-    heads = tuple(TableCell(board.data, value=None) for board in boards)
+                source = " and ".join(row.first.pretrained_on)
+                models.setdefault(source, {})[row.model] = None
+                exposures.setdefault(source, {})[board.data] = row.first.exposure
     lines = []
-    for models in alike.values():
-        known = {data: exposure for model in models for data, exposure in rows[model].items()}
-        cells = tuple(TableCell(known.get(board.data, "–"), value=None) for board in boards)
-        lines.append((TableCell(", ".join(models)), cells))
-    facts = [(", ".join(models), f"was pretrained on {source}.") for source, models in alike.items()]
+    for source, known in exposures.items():
+        cells = (words(known.get(board.data, "")) for board in boards)
+        lines.append((TableCell(source), (words(", ".join(models[source])), *cells)))
+    heads = (words("Models"), *(words(board.data) for board in boards))
     how = (
         "Listed: the sources that are known have the data. Not known is not clean: nobody has published what they are."
     )
-    return Section("Known to have seen the data", [how], [Table(heads, tuple(lines))], facts=facts, is_folded=True)
+    table = Table(heads, tuple(lines), of="pretrained on")
+    return Section("Known to have seen the data", [how], [table], is_folded=True) if lines else None

@@ -43,84 +43,72 @@ class Point:
     is_listed: bool = False
     """True if its pretraining lists the data."""
 
+    @property
+    def hover(self) -> str:
+        """Its values, shown as hover title."""
+        ends = f" ({number(self.low)} to {number(self.high)})" if self.low < self.high else ""
+        speed = f"{magnitude(self.microseconds)} µs a text"
+        return f"{self.model}: {number(self.quality)}{ends}, {speed}, {size(self.size)}"
+
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a figure."""
+    """One axis of a figure, from its first tick to its last one."""
 
     label: str
-    low: float
-    high: float
     ticks: tuple[float, ...]
+    is_log: bool = False
 
     @classmethod
-    def around(cls, label: str, values: Sequence[float]) -> "Axis":
-        """An axis from tick to tick that contains the values."""
+    def linear(cls, label: str, values: Sequence[float]) -> "Axis":
+        """An axis that contains the values."""
         spread = max(max(values) - min(values), 0.01)
         step = 10.0 ** math.floor(math.log10(spread))
         step = next(step * part for part in (0.2, 0.5, 1, 2) if spread / (step * part) <= 5.5)
         first, last = math.floor(min(values) / step), math.ceil(max(values) / step)
-        ticks = tuple(round(tick * step, 6) for tick in range(first, max(last, first + 1) + 1))
-        return cls(label, ticks[0], ticks[-1], ticks)
-
-    def unit(self, value: float) -> float:
-        """A value as a share of the axis."""
-        return (float(value) - self.low) / (self.high - self.low)
-
-    def marks(self) -> list[tuple[float, str]]:
-        """Place on the axis, as a share of it, and text of each tick."""
-        return [(self.unit(tick), f"{tick:g}") for tick in self.ticks]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The rectangle that the axes of a figure span, and the size of the figure, in SVG units."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-    width: int
-    height: int
-
-    def across(self, share: float) -> str:
-        """Horizontal coordinate of a share of the axis across."""
-        return coordinate(self.left + (self.right - self.left) * share)
-
-    def up(self, share: float, lower: float = 0) -> str:
-        """Vertical coordinate of a share of the axis up, so much lower."""
-        return coordinate(self.top + (self.bottom - self.top) * (1 - share) + lower)
-
-
-@dataclass(frozen=True)
-class LogAxis:
-    """A logarithmic axis, from tick to tick; ticks are 1, 2 and 5 of each power of ten."""
-
-    label: str
-    ticks: tuple[float, ...]
+        return cls(label, tuple(round(tick * step, 6) for tick in range(first, max(last, first + 1) + 1)))
 
     @classmethod
-    def around(cls, label: str, values: Sequence[float]) -> "LogAxis":
-        """The axis that contains the values, which are positive, and has a tick beyond them on both sides."""
+    def logarithmic(cls, label: str, values: Sequence[float]) -> "Axis":
+        """The axis that contains the values, which are positive: 1, 2 and 5 of powers of ten, one beyond each side."""
         first, last = math.floor(math.log10(min(values))) - 1, math.ceil(math.log10(max(values))) + 1
         ticks = [part * 10.0**exponent for exponent in range(first, last + 1) for part in (1, 2, 5)]
         low = max(i for i, tick in enumerate(ticks) if tick < min(values))
         high = min(i for i, tick in enumerate(ticks) if tick > max(values))
-        return cls(label, tuple(ticks[low : high + 1]))
+        return cls(label, tuple(ticks[low : high + 1]), is_log=True)
 
     def unit(self, value: float) -> float:
         """A value as a share of the axis."""
-        low, high = (math.log10(self.ticks[end]) for end in (0, -1))
-        return (math.log10(value) - low) / (high - low)
+        low, at, high = (math.log10(each) if self.is_log else each for each in (self.ticks[0], value, self.ticks[-1]))
+        return (at - low) / (high - low)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Place and text of each tick; of a long axis, of powers of ten alone."""
-        many = len(self.ticks) > 10
+        """Place and text of each tick; of a long logarithmic axis, of powers of ten alone."""
+        many = self.is_log and len(self.ticks) > 10
         shown = [tick for tick in self.ticks if not many or math.log10(tick) % 1 < 1e-9]
         return [(self.unit(tick), f"{tick:,g}") for tick in shown]
 
 
-_FRAME = Frame(left=46, top=24, right=508, bottom=344, width=528, height=386)
+@dataclass(frozen=True)
+class Frame:
+    """The rectangle that two axes span, and the size of the figure, in SVG units."""
+
+    across: Axis
+    up: Axis
+    left: int = 46
+    top: int = 24
+    right: int = 508
+    bottom: int = 344
+    width: int = 528
+    height: int = 386
+
+    def x(self, share: float) -> float:
+        """Horizontal coordinate of a share of the axis across."""
+        return self.left + (self.right - self.left) * share
+
+    def y(self, share: float) -> float:
+        """Vertical coordinate of a share of the axis up."""
+        return self.top + (self.bottom - self.top) * (1 - share)
 
 
 @dataclass(frozen=True)
@@ -128,16 +116,18 @@ class Bubble:
     """A model in SVG units."""
 
     point: Point
-    x: str
-    y: str
-    radius: str
-    low: str
-    high: str
-    hover: str
-    """Shown as hover title."""
-    label: tuple[str, str, str] | None
-    """Place and anchor of its name; None where there is no room for it."""
-    is_on_front: bool
+    x: float
+    y: float
+    radius: float
+    ends: tuple[float, float]
+    """Vertical coordinates of the interval."""
+
+    @classmethod
+    def of(cls, point: Point, frame: Frame, largest: int) -> "Bubble":
+        """The bubble of a model, whose area is to that of the largest model as its size."""
+        low, middle, high = (frame.y(frame.up.unit(value)) for value in (point.low, point.quality, point.high))
+        radius = max(_LEAST, _LARGEST * math.sqrt(point.size / largest))
+        return cls(point, frame.x(frame.across.unit(point.microseconds)), middle, radius, (low, high))
 
 
 def cost_against_quality(board: Leaderboard, measure: str) -> Figure | None:
@@ -171,36 +161,15 @@ def cost_figure(points: Sequence[Point], title: str, quality: str) -> Markup:
         title: what it shows, for screen readers.
         quality: the label of the axis up.
     """
-    across = LogAxis.around("microseconds a text (log)", [point.microseconds for point in points])
-    up = Axis.around(f"{quality}, test", [end for point in points for end in (point.low, point.high)])
-    largest = max(point.size for point in points)
-    places = {
-        point: (
-            float(_FRAME.across(across.unit(point.microseconds))),
-            float(_FRAME.up(up.unit(point.quality))),
-            max(_LEAST, _LARGEST * math.sqrt(point.size / largest)),
-        )
-        for point in points
-    }
-    steps = front(points)
-    labels = _labels([*steps, *(point for point in points if point not in steps)], places)
-    bubbles = [
-        Bubble(
-            point=point,
-            x=coordinate(places[point][0]),
-            y=coordinate(places[point][1]),
-            radius=coordinate(places[point][2]),
-            low=_FRAME.up(up.unit(point.low)),
-            high=_FRAME.up(up.unit(point.high)),
-            hover=_hover(point),
-            label=labels.get(point),
-            is_on_front=point in steps,
-        )
-        for point in sorted(points, key=lambda point: -point.size)
-    ]
-    path = f"M{coordinate(places[steps[0]][0])} {_FRAME.bottom}"
-    path += "".join(f"H{coordinate(places[step][0])}V{coordinate(places[step][1])}" for step in steps)
-    return part("figures.html.j2", "bubbles", _FRAME, bubbles, title, across, up, f"{path}H{_FRAME.right}")
+    across = Axis.logarithmic("microseconds a text (log)", [point.microseconds for point in points])
+    up = Axis.linear(f"{quality}, test", [end for point in points for end in (point.low, point.high)])
+    frame, largest, steps = Frame(across, up), max(point.size for point in points), front(points)
+    bubbles = [Bubble.of(point, frame, largest) for point in [*steps, *(each for each in points if each not in steps)]]
+    labels, joined = _labels(bubbles, frame), bubbles[: len(steps)]
+    path = f"M{coordinate(joined[0].x)} {frame.bottom}"
+    path += "".join(f"H{coordinate(step.x)}V{coordinate(step.y)}" for step in joined) + f"H{frame.right}"
+    shown = sorted(bubbles, key=lambda bubble: (-bubble.point.size, points.index(bubble.point)))
+    return part("figures.html.j2", "bubbles", frame, shown, labels, steps, title, path)
 
 
 def _point(row: Row, measure: str) -> Point | None:
@@ -212,26 +181,16 @@ def _point(row: Row, measure: str) -> Point | None:
     return Point(row.model, 1e6 / row.texts_per_second, estimate.mean, low, high, cost.model_bytes, listed)
 
 
-def _hover(point: Point) -> str:
-    ends = f" ({number(point.low)} to {number(point.high)})" if point.low < point.high else ""
-    return (
-        f"{point.model}: {number(point.quality)}{ends}, {magnitude(point.microseconds)} µs a text, {size(point.size)}"
-    )
-
-
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom."""
-Places: TypeAlias = dict[Point, tuple[float, float, float]]
-"""Centre and radius of each circle."""
 
 
-def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, str, str]]:
-    """Places of names: each at the first free side of its circle; names without a free side are left out."""
-    taken: list[Box] = [(x - _LEAST, y - _LEAST, x + _LEAST, y + _LEAST) for x, y, _ in places.values()]
+def _labels(bubbles: Sequence[Bubble], frame: Frame) -> dict[str, tuple[float, float, str]]:
+    """Model -> place and anchor of its name, at the first free side; names without a free side are left out."""
+    taken: list[Box] = [(each.x - _LEAST, each.y - _LEAST, each.x + _LEAST, each.y + _LEAST) for each in bubbles]
     labels = {}
-    for point in points:
-        x, y, radius = places[point]
-        wide, off = _LETTER * len(point.model), radius + _GAP
+    for bubble in bubbles:
+        x, y, wide, off = bubble.x, bubble.y, _LETTER * len(bubble.point.model), bubble.radius + _GAP
         sides: list[tuple[float, float, str, float]] = [
             (x - off, y + 4, "end", x - off - wide),  # first, as the step goes on to the right
             (x, y - off, "middle", x - wide / 2),
@@ -240,9 +199,9 @@ def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, s
         ]
         for across, down, anchor, left in sides:
             box = (left, down - _LINE + 2, left + wide, down + 2)
-            inside = box[0] > _FRAME.left and box[2] < _FRAME.right and box[1] > _FRAME.top and box[3] < _FRAME.bottom
+            inside = box[0] > frame.left and box[2] < frame.right and box[1] > frame.top and box[3] < frame.bottom
             if inside and not any(_overlap(box, other) for other in taken):
-                labels[point] = (coordinate(across), coordinate(down), anchor)
+                labels[bubble.point.model] = (across, down, anchor)
                 taken.append(box)
                 break
     return labels

@@ -33,12 +33,12 @@ LISTED, EXPORTED = 20, 500
 REVIEW = ("left_text", "right_text", "same")
 """Columns of the files that `labels.review` reads; no answer is given yet."""
 EXPLANATION = (
-    "Test pairs about which models are most surely wrong. Each model answers at its own threshold; the percentage is "
-    "its calibrated probability that the two say the same."
+    "The test pairs about which most models are wrong, those with the most certain models first. Each model answers at "
+    "its own threshold; the percentage is its calibrated probability that the two say the same."
 )
 DOUBTFUL = (
-    f"Pairs whose label at least {AGAINST:.0%} of the models contradict, those with the most certain models first. "
-    "Models share their weaknesses, so these are labels to look at, not errors."
+    f"The labels of {{count}} are in doubt, as {AGAINST:.0%} of the models contradict each. Models share their "
+    "weaknesses, so these are labels to look at, not errors: twicetold label {file} asks about them."
 )
 
 
@@ -75,26 +75,28 @@ class Judged:
         return np.where(self.wrong, np.where(self.same, self.probability, 1 - self.probability), -1.0)
 
     @cached_property
-    def surest(self) -> NDArray[np.int64]:
-        """The pairs of the page: those with the surest mistake of any model."""
-        sure = self.confidence.max(axis=0)
-        order = np.argsort(-sure, kind="stable")[:LISTED]
-        return np.asarray(order[sure[order] >= 0])
-
-    @cached_property
-    def doubtful(self) -> NDArray[np.int64]:
-        """Pairs whose label most models contradict, the surest first; none if there are few models."""
-        if len(self.models) < FEWEST_MODELS:
-            return np.empty(0, np.int64)
-        against = self.wrong.mean(axis=0)
+    def mistaken(self) -> NDArray[np.int64]:
+        """Pairs that some model is wrong about: those of most models first, then those of the surest ones."""
         sure = np.where(self.truth, 1 - self.probability, self.probability).mean(axis=0)
-        pairs = np.flatnonzero(against >= AGAINST)
-        return np.asarray(pairs[np.lexsort((-sure[pairs], -against[pairs]))])
+        pairs = np.flatnonzero(self.wrong.any(axis=0))
+        return np.asarray(pairs[np.lexsort((-sure[pairs], -self.against[pairs]))])
 
-    def table(self, pairs: NDArray[np.int64]) -> Table:
-        """Some pairs with their label and the models that are wrong about them."""
+    @property
+    def against(self) -> NDArray[np.float64]:
+        """(P,) the share of the models that is wrong."""
+        return np.asarray(self.wrong.mean(axis=0))
+
+    @property
+    def doubtful(self) -> NDArray[np.int64]:
+        """The first of these, whose label most models contradict; none if there are few models."""
+        few = len(self.models) < FEWEST_MODELS
+        return np.asarray(self.mistaken[: 0 if few else np.sum(self.against >= AGAINST)])
+
+    @property
+    def table(self) -> Table:
+        """The first pairs with their label and the models that are wrong about them."""
         heads = (words("Other text"), words("Label"), words("Wrong", f"of {len(self.models)} models"))
-        return Table(heads, tuple(self._row(pair) for pair in pairs.tolist()), of="text")
+        return Table(heads, tuple(self._row(pair) for pair in self.mistaken[:LISTED].tolist()), of="text")
 
     def _row(self, pair: int) -> TableRow:
         percent, most = np.rint(100 * self.probability[:, pair]).astype(int), int(self.wrong[:, pair].sum())
@@ -107,7 +109,7 @@ class Judged:
 
 
 def error_sections(tested: Judged | str | None, data: str) -> list[Section]:
-    """Mistakes and labels in doubt, or why they are left out; none for documents.
+    """Mistakes and how many labels are in doubt, or why they are left out; none for documents.
 
     Args:
         tested: from `judged`.
@@ -115,13 +117,9 @@ def error_sections(tested: Judged | str | None, data: str) -> list[Section]:
     """
     if not isinstance(tested, Judged):
         return [Section(TITLE, [tested], is_folded=True)] if tested else []
-    surest = Section(TITLE, [EXPLANATION], tables=[tested.table(tested.surest)], is_folded=True)
-    if not len(tested.doubtful):
-        return [surest]
-    exported, file = count(min(len(tested.doubtful), EXPORTED)), doubtful_file(data)
-    where = f"There are {count(len(tested.doubtful))}; twicetold label {file} asks about the first {exported}."
-    table = tested.table(tested.doubtful[:LISTED])
-    return [surest, Section("Labels in doubt", [DOUBTFUL, where], tables=[table], is_folded=True)]
+    file, doubtful = doubtful_file(data), min(len(tested.doubtful), EXPORTED)
+    doubts = [DOUBTFUL.format(count=count(doubtful), file=file)] if doubtful else []
+    return [Section(TITLE, [EXPLANATION, *doubts], tables=[tested.table], is_folded=True)]
 
 
 def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | None:

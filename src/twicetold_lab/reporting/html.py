@@ -5,14 +5,12 @@ is an error. Choices on the first page are radio inputs and style sheet alone; w
 each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-
-from twicetold_lab.reporting.tables import Section
 
 _FOLDER = Path(__file__).parent / "templates"
 
@@ -20,17 +18,6 @@ _FOLDER = Path(__file__).parent / "templates"
 def rendered(template: str, values: Mapping[str, Any]) -> str:
     """A page: `front.html.j2` or `dataset.html.j2` with its values."""
     return _templates.get_template(template).render(values)
-
-
-def dataset_page(page: Section, datasets: Sequence[str], footer: str) -> str:
-    """The page of one dataset.
-
-    Args:
-        page: its sections.
-        datasets: all datasets, for links.
-        footer: a sentence below all sections.
-    """
-    return rendered("dataset.html.j2", {"page": page, "datasets": datasets, "footer": footer})
 
 
 def part(template: str, macro: str, *values: Any) -> Markup:
@@ -57,3 +44,4 @@ _templates = Environment(
     keep_trailing_newline=True,
 )
 _templates.globals |= {"content_of": content_of}
+_templates.filters |= {"coordinate": coordinate}

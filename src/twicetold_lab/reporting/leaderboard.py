@@ -13,7 +13,6 @@ from functools import cached_property
 
 from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
-from twicetold.neighbours.rules import RULES
 from twicetold_lab.evaluation import comparisons
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING, Comparison, compare, decide_measure
 from twicetold_lab.reporting.glossary import describe, ordered
@@ -38,7 +37,6 @@ class Row:
     runs: tuple[RunFolder, ...]
     """By seed."""
     metrics: Metrics
-    """With `ari`, that of the `best_rule`."""
     after: str = ""
     """Of `AFTER`, for the row of the default with answers or labels; its groups alone are measured."""
 
@@ -185,7 +183,6 @@ def rank(data: str, runs: Sequence[RunFolder], *, same: float | None = None) -> 
         models.setdefault(run.cell.model, []).append(run)
     rows = [_row(model, of_model) for model, of_model in models.items()]
     names = {name for run in runs for name in run.metrics["test"]}
-    names |= {name for row in rows for name in row.metrics["test"]}
     metrics = ordered(names)
     primary = next((run.primary for run in runs if run.primary in names), metrics[0])
     rows.sort(key=lambda row: (-or_worst(row.value(primary, "val")), row.model))
@@ -199,12 +196,6 @@ def cheapest(rows: Sequence[Row]) -> Row:
     if len(known) == len(rows) and len({row.cost.processor for row in rows if row.cost}) == 1:
         return rows[speeds.index(max(known))]
     return min(rows, key=lambda row: row.first.parameters)
-
-
-def best_rule(metrics: Metrics) -> str | None:
-    """The rule of grouping with the highest ARI on validation; None where no groups were made."""
-    agreement = {rule: metrics["val"].get(f"ari_{rule}") for rule in RULES if f"ari_{rule}" in metrics["test"]}
-    return max(agreement, key=lambda rule: or_worst(agreement[rule]), default=None)
 
 
 def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
@@ -229,7 +220,7 @@ def _ends_of(run: RunFolder, split: str, metric: str) -> tuple[str, str]:
 
 
 def _row(model: str, runs: list[RunFolder]) -> Row:
-    splits = {
+    metrics = {
         split: {
             name: _estimate([run.metrics[split][name] for run in runs], _ends(runs, name) if split == "test" else None)
             for name in runs[0].metrics[split]
@@ -238,11 +229,7 @@ def _row(model: str, runs: list[RunFolder]) -> Row:
         for split in runs[0].metrics
         if all(split in run.metrics for run in runs)
     }
-    if rule := best_rule(splits):
-        for metrics in splits.values():
-            if f"ari_{rule}" in metrics:
-                metrics["ari"] = metrics[f"ari_{rule}"]
-    return Row(model, tuple(runs), splits)
+    return Row(model, tuple(runs), metrics)
 
 
 def _estimate(values: list[float], ends: Interval | None) -> Estimate:

@@ -12,18 +12,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import LabelDecision
-from twicetold.evaluation.thresholds import GroupingThreshold, LabelledLinks, TargetLinks
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
 from twicetold.trained.model_folder import recipes
 from twicetold.trained.threshold_record import CalibrationRecord
-from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.reporting import provenance
-from twicetold_lab.reporting.glossary import count, describe, number, ordered
+from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered
 from twicetold_lab.reporting.markdown import code, escaped, table, table_of
 from twicetold_lab.reporting.reading import reading
 from twicetold_lab.runs.checks import CLEAR, check, inspect
@@ -56,19 +53,16 @@ def model_card(folder: Path, *, cards: Path | None = None, use: str | None = Non
 
 
 def _head(run: RunFolder) -> str:
-    lines = ["---", "library_name: twicetold", "pipeline_tag: sentence-similarity", "tags:"]
-    lines += [f"- {_quoted(tag)}" for tag in (*TAGS, *_families(run.recipe))]
+    head: dict[str, Any] = {"library_name": "twicetold", "pipeline_tag": "sentence-similarity"}
+    head["tags"] = [*TAGS, *_families(run.recipe)]
     test = run.metrics.get("test", {})
     known = [name for name in ordered(set(test)) if describe(name).is_quality and not math.isnan(test[name])]
     if known and run.data:
-        data = _quoted(run.data)
-        lines += ["model-index:", f"- name: {_quoted(run.name)}", "  results:"]
-        lines += ["  - task:", "      type: sentence-similarity", "    dataset:"]
-        lines += [f"      name: {data}", f"      type: {data}", "      split: test", "    metrics:"]
-        for name in known:
-            lines += [f"    - type: {_quoted(name)}", f"      name: {_quoted(describe(name).label)}"]
-            lines += [f"      value: {round(test[name], 4)!r}"]
-    return "\n".join([*lines, "---", ""])
+        measured = [{"type": n, "name": describe(n).label, "value": round(test[n], 4)} for n in known]
+        result = {"task": {"type": "sentence-similarity"}, "metrics": measured}
+        result["dataset"] = {"name": run.data, "type": run.data, "split": "test"}
+        head["model-index"] = [{"name": run.name, "results": [result]}]
+    return "\n".join(["---", *(f"{key}: {_quoted(value)}" for key, value in head.items()), "---", ""])
 
 
 def _introduction(run: RunFolder) -> str:
@@ -106,8 +100,9 @@ def _data(run: RunFolder, cards: Path | None) -> Iterator[str]:
     yield f"{provenance.KINDS[found.kind]}\n"
     if (counted := provenance.split_table(found.card)) is not None:
         yield table_of(counted)
-    if audit := provenance.audit_in_words(found.audit):
-        yield "\n".join(f"- {escaped(sentence)}" for sentence in audit) + "\n"
+    if (audited := provenance.audit_table(found.audit)) is not None:
+        yield f"{provenance.AUDIT}\n"
+        yield table_of(audited)
 
 
 def _quality(run: RunFolder) -> Iterator[str]:
@@ -122,23 +117,14 @@ def _quality(run: RunFolder) -> Iterator[str]:
         yield "Nothing is known of its quality on test: the model folder came without the metrics of its run.\n"
         return
     test, val = run.metrics.get("test", {}), run.metrics.get("val", {})
-    of_test, of_val = _mapping(run.summary.get("intervals")), _validation_intervals(run)
-    cells = ((_show(n, test), _interval(n, of_test), _show(n, val), _interval(n, of_val)) for n in names)
-    rows = ([escaped(describe(name).label), *row] for name, row in zip(names, cells, strict=True))
-    yield table(["metric", "test", "95 % interval", "validation", "95 % interval"], rows)
+    intervals = _mapping(run.summary.get("intervals"))
+    rows = ([escaped(describe(n).label), _show(n, test), _interval(n, intervals), _show(n, val)] for n in names)
+    yield table(["metric", "test", "95 % interval", "validation"], rows)
     first = f"Training selected by {escaped(describe(run.primary).label)} on validation. " if run.primary else ""
     yield (
         f"{first}Nothing was chosen on test. The values of validation flatter, because epoch, threshold and "
         "calibration were chosen on them. All are about texts like those of the data.\n"
     )
-
-
-def _validation_intervals(run: RunFolder) -> Mapping[str, Any]:
-    """Intervals of labelled pairs, from their stored scores; of other data there are none."""
-    scores = run.scores("val")
-    if scores is None or not np.isin(scores.label, (0, 1)).all():
-        return {}
-    return Standard().labelled_pairs(scores, scores, decision=run.decisions.selected).intervals["test"]
 
 
 def _verdicts(run: RunFolder) -> Iterator[str]:
@@ -182,25 +168,10 @@ def _day(calibration: CalibrationRecord) -> str:
 
 
 def _dedupe(run: RunFolder) -> Iterator[str]:
-    """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
+    """Thresholds over all pairs of validation texts, or of those that labels were drawn from."""
     calibration = run.thresholds.calibration
     if calibration is not None and (links := calibration.links) is not None:
-        yield (
-            f"A dedupe links from a score of {_rounded(links.f1_threshold)} on, where F1 was highest on "
-            f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
-            f"of {code(links.file)}{_day(calibration)}.\n"
-        )
-        heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
-        rows = (_of_labels(link, calibration) for link in links.links)
-        yield table(["aimed precision", *heads], [_default_of_labels(links, calibration), *rows])
-        if any(link.threshold is None for link in links.links):
-            yield "Where no threshold reached the aim, the precision on the labels is the highest that one did.\n"
-        yield (
-            "On the labels that a threshold was chosen on it has its precision by choice; what is expected is "
-            f"corrected for that, and holds among pairs of nearest texts, in a file of {count(links.texts)} texts. "
-            "With more texts, each has more false links. Thresholds were chosen for links, each by itself: how right "
-            "groups are, by any rule, was not measured.\n"
-        )
+        yield from _links_of_labels(links, calibration)
         return
     if (at := run.thresholds.dedupe) is None:
         yield "No precision of a dedupe is known: nothing was measured over all pairs of texts.\n"
@@ -213,9 +184,10 @@ def _dedupe(run: RunFolder) -> Iterator[str]:
         "aimed precision. On these pairs the probability is "
         f"1 / (1 + exp(−({_rounded(at.slope)} · similarity + ({_rounded(at.intercept)})))).\n"
     )
-    test, intervals = run.metrics.get("test", {}), _mapping(run.summary.get("intervals"))
-    heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
-    yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
+    rows = (
+        [f"{each.aimed:g}", _rounded(each.threshold), *map(number, (each.precision, each.recall))] for each in at.links
+    )
+    yield table(["aimed precision", "threshold", "precision, validation", "recall, validation"], rows)
     if kept := [
         _kept_from(link.aimed, least) for link in at.links if (least := at.guarantee.reaching(link.aimed, at.texts))
     ]:
@@ -223,8 +195,8 @@ def _dedupe(run: RunFolder) -> Iterator[str]:
         yield table(["aimed precision", "threshold", "expected", "by text, expected", "by text, at least"], kept)
     elif at.promised:
         yield "From no known threshold on would nine of ten files of so many texts keep one of these precisions.\n"
-    heads = ["ARI, validation", "ARI, test", "95 % interval", "B-cubed, test", "pairwise F1, test"]
-    yield table(["rule of grouping", "threshold", *heads], (_grouping(cut, test, intervals) for cut in at.grouping))
+    cuts = ([cut.rule, _rounded(cut.threshold), number(cut.ari)] for cut in at.grouping)
+    yield table(["rule of grouping", "threshold", "ARI, validation"], cuts)
     yield (
         "Where no threshold reached the aim, the precision is the highest that one did. Precisions hold for as many "
         "texts as validation has: with more texts, each has more false links."
@@ -233,14 +205,27 @@ def _dedupe(run: RunFolder) -> Iterator[str]:
     )
 
 
-def _default_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> list[str]:
-    return ["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, calibration), "–"]
-
-
-def _of_labels(link: TargetLinks, calibration: CalibrationRecord) -> list[str]:
-    threshold = "–" if link.threshold is None else _rounded(link.threshold)
-    seen = (number(link.precision), number(link.recall))
-    return [f"{link.aimed:g}", threshold, seen[0], *_expected(link.aimed, calibration), seen[1]]
+def _links_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> Iterator[str]:
+    yield (
+        f"A dedupe links from a score of {_rounded(links.f1_threshold)} on, where F1 was highest on "
+        f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
+        f"of {code(links.file)}{_day(calibration)}.\n"
+    )
+    rows = [["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, calibration), "–"]]
+    for each in links.links:
+        expected = _expected(each.aimed, calibration)
+        on_labels = (number(each.precision), *expected, number(each.recall))
+        rows.append([f"{each.aimed:g}", _rounded(each.threshold), *on_labels])
+    heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
+    yield table(["aimed precision", *heads], rows)
+    if any(link.threshold is None for link in links.links):
+        yield "Where no threshold reached the aim, the precision on the labels is the highest that one did.\n"
+    yield (
+        "On the labels that a threshold was chosen on it has its precision by choice; what is expected is "
+        f"corrected for that, and holds among pairs of nearest texts, in a file of {count(links.texts)} texts. "
+        "With more texts, each has more false links. Thresholds were chosen for links, each by itself: how right "
+        "groups are, by any rule, was not measured.\n"
+    )
 
 
 def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str, str]:
@@ -250,28 +235,9 @@ def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
 
 
-def _aimed(link: TargetLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
-    precision, recall = (f"link_{measure}_at_{100 * link.aimed:g}" for measure in ("precision", "recall"))
-    return [
-        f"{link.aimed:g}",
-        "–" if link.threshold is None else _rounded(link.threshold),
-        number(link.precision),
-        number(link.recall),
-        _show(precision, test),
-        _interval(precision, intervals),
-        _show(recall, test),
-    ]
-
-
 def _kept_from(aimed: float, least: GuaranteedPrecision) -> list[str]:
     expected = (least.expected, least.text_expected, least.text_least)
     return [f"{aimed:g}", _rounded(least.threshold), *map(number, expected)]
-
-
-def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
-    ari, b3, f1 = (f"{stem}_{cut.rule}" for stem in ("ari", "b3", "pair_f1"))
-    kept = [_show(ari, test), _interval(ari, intervals), _show(b3, test), _show(f1, test)]
-    return [cut.rule, _rounded(cut.threshold), number(cut.ari), *kept]
 
 
 def _checks(run: RunFolder, cards: Path | None) -> str:
@@ -284,16 +250,15 @@ def _checks(run: RunFolder, cards: Path | None) -> str:
 
 
 def _cost(run: RunFolder) -> str:
-    facts = []
-    if is_number(parameters := run.training.get("parameters")):
-        facts.append(f"{count(parameters)} parameters")
-    if is_number(epochs := run.training.get("epochs")) and epochs:
-        facts.append(f"{count(epochs)} epochs")
-    if is_number(seconds := run.observed.get("train_seconds")):
-        facts.append(f"{number(float(seconds), 1)} seconds of training")
-    if is_number(speed := run.observed.get("texts_per_second")):
-        facts.append(f"{count(float(speed))} texts a second encoded, on the machine of the training")
-    return "\n".join(f"- {fact}" for fact in facts or ["Not known."]) + "\n"
+    training, observed = run.training, run.observed
+    amounts = {
+        "parameters": training.get("parameters"),
+        "epochs": training.get("epochs") or None,
+        "seconds of training": observed.get("train_seconds"),
+        "texts a second encoded, on the machine of the training": observed.get("texts_per_second"),
+    }
+    facts = [f"- {magnitude(value)} {name}" for name, value in amounts.items() if is_number(value)]
+    return "\n".join(facts or ["- Not known."]) + "\n"
 
 
 def _seen(run: RunFolder) -> str:
@@ -314,8 +279,10 @@ def _families(recipe: Mapping[str, Any]) -> list[str]:
     return [target.split(".")[-2]] if isinstance(target, str) and target.count(".") > 1 else []
 
 
-def _rounded(value: float) -> str:
+def _rounded(value: float | None) -> str:
     """A threshold or a coefficient with four digits, and so many more that one just below 1 does not become 1."""
+    if value is None:
+        return "–"
     return next(text for digits in (4, 6, 17) if (text := f"{value:.{digits}g}") != "1" or value == 1)
 
 
@@ -343,10 +310,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _quoted(text: str) -> str:
-    """A YAML scalar in double quotes; JSON's escapes are among YAML's."""
-    shown = "".join(c if c.isprintable() else " " for c in text)
-    return json.dumps(shown, ensure_ascii=False)
+def _quoted(value: Any) -> str:
+    """A value of YAML in JSON's form, without control characters."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else " " for c in shown)
 
 
 def _shell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A corpus card in words: counts of each split, facts, and a sentence for each finding of the leakage audit.
+"""A corpus card as tables: counts of each split, facts, and the findings of the leakage audit.
 
 Each source chooses what it counts, so everything on a card is shown.
 """
@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from twicetold_lab.data.corpus import SPLITS
-from twicetold_lab.reporting.glossary import magnitude, readable, share
-from twicetold_lab.reporting.tables import Section, Table, TableCell
+from twicetold_lab.reporting.glossary import magnitude, number, readable, share
+from twicetold_lab.reporting.tables import Section, Table, TableCell, amount
 from twicetold_lab.runs.records import Provenance
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
 _NOT_FACTS = (MALFORMED, "twin_groups")  # shown in other words; of cards of earlier code
 
-RESPLIT = (
-    "The split of {data} has changed since its rows were made (data.source in conf/data/{data}.yaml). Its figures and "
-    "counts here are of the former one, until the grid is run again."
-)
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
     "are evaluated.",
@@ -27,50 +23,35 @@ KINDS = {
 }
 """Kind of data -> description of its labels."""
 
-_AUDIT = {
-    "texts_in_train": "{test} of the test texts occur in training pairs, too (validation {val}).",
-    "equal_texts_in_train": "{test} of the test texts are also in train, word for word (validation {val}).",
-    "pairs_with_both_texts_in_train": "{test} of the test pairs consist of two texts that are both in train "
-    "(validation {val}).",
-    "equal_pairs_in_train": "{test} of the test pairs are pairs of train, word for word (validation {val}).",
-    "identical_pairs": "{test} of the test pairs hold the same text twice (validation {val}).",
-    "closure_coverage": "{test} of the test pairs follow from train by transitivity: both texts are in one cluster of "
-    "known duplicates (validation {val}).",
-    "closure_label_mean": "The mean label of those pairs is {test} (validation {val}).",
-    "frequency_auroc_min": "A score that does not read the texts, but counts how often the rarer of the two occurs in "
-    "training pairs, reaches an AUROC of {test} (validation {val}); 0.500 would be a fair split.",
-    "frequency_auroc_sum": "The same with the occurrences of both texts added up: AUROC {test} (validation {val}).",
-    "stories_in_train": "{test} of the test stories are also in train (validation {val}).",
-    "texts_of_train_stories": "{test} of the test texts belong to such a story (validation {val}).",
-    "texts_before_end_of_train": "{test} of the test texts are older than the newest one of train (validation {val}).",
+_FINDINGS = {
+    "texts_in_train": "Texts that occur in training pairs",
+    "equal_texts_in_train": "Texts that are in train, word for word",
+    "pairs_with_both_texts_in_train": "Pairs of two texts that are both in train",
+    "equal_pairs_in_train": "Pairs that are pairs of train, word for word",
+    "identical_pairs": "Pairs of the same text twice",
+    "closure_coverage": "Pairs that follow from train by transitivity (one cluster of known duplicates)",
+    "closure_label_mean": "Mean label of those pairs",
+    "frequency_auroc_min": "AUROC of how often the rarer text of a pair occurs in training pairs",
+    "frequency_auroc_sum": "AUROC of how often both texts occur there",
+    "stories_in_train": "Stories that are in train",
+    "texts_of_train_stories": "Texts of such a story",
+    "texts_before_end_of_train": "Texts older than the newest one of train",
 }
-"""Sentence for each finding of `twicetold_lab.data.sources`, in reading order; others are shown by name."""
-
-_FAIR = "0.500 would be a fair split."
-_APART = "0.500 whatever the split, as no text of test is in a training pair; counts within test are not audited."
+"""Finding of `twicetold_lab.data.sources` -> its name, in reading order; others are shown by their key."""
+AUDIT = (
+    "Shares of a split's texts or pairs, and AUROC of scores that read no text: 0.5 in a fair split, and also where no "
+    "text of test is in a training pair."
+)
 
 _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
 def data_section(about: Provenance) -> Section:
-    """Counts, facts, what leaks between the splits, and the raw files."""
+    """Counts, facts, and what leaks between the splits."""
+    known, audited = [f"{name}: {value}" for name, value in facts(about.card)], audit_table(about.audit)
+    leaks = [Section("Leakage", [AUDIT], [audited])] if audited else []
     counted = split_table(about.card)
-    known = [f"{name}: {value}" for name, value in facts(about.card)] + audit_in_words(about.audit)
-    columns = (TableCell("bytes"), TableCell("lines"), TableCell("sha256", value=None))
-    rows = (
-        (
-            TableCell(file.name),
-            (
-                TableCell(f"{file.size:,}", value=file.size),
-                TableCell(f"{file.lines:,}", value=file.lines),
-                TableCell(file.sha256, value=None, is_code=True),
-            ),
-        )
-        for file in about.files
-    )
-    title = f"Raw files and their checksums ({len(about.files)})"
-    files = [Section(title, tables=[Table(columns, tuple(rows), of="file")], is_folded=True)] if about.files else []
-    return Section("The data", tables=[counted] if counted else [], facts=known, parts=files, is_folded=True)
+    return Section("The data", tables=[counted] if counted else [], facts=known, parts=leaks, is_folded=True)
 
 
 def split_table(card: Mapping[str, Any]) -> Table | None:
@@ -107,27 +88,25 @@ def _malformed(reasons: Mapping[str, Any]) -> str:
     return f"{total:,} ({why})" if total else "none"
 
 
-def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
-    """A sentence for each finding of the leakage audit; findings that are not defined on test are left out.
+def audit_table(audit: Mapping[str, Any]) -> Table | None:
+    """The findings of the leakage audit that are defined on test; None if there are none.
 
     Args:
         audit: split -> finding -> value, as `twicetold_lab.data.sources` gives it.
     """
     test, val = audit.get("test", {}), audit.get("val", {})
-    known = [key for key in _AUDIT if key in test]
-    keys = known + [key for key in test if key not in _AUDIT]
-    sentences = [_sentence(key, test[key], val.get(key)) for key in keys if test[key] is not None]
-    apart = test.get("texts_in_train") == 0
-    return [each.replace(_FAIR, _APART) for each in sentences] if apart else sentences
+    keys = [*(key for key in _FINDINGS if key in test), *(key for key in test if key not in _FINDINGS)]
+    rows = (
+        (TableCell(_FINDINGS.get(key, readable(key))), (_finding(key, test[key]), _finding(key, val.get(key))))
+        for key in keys
+        if test[key] is not None
+    )
+    lines = tuple(rows)
+    return Table((TableCell("test"), TableCell("validation")), lines, of="finding") if lines else None
 
 
-def _sentence(key: str, test: Any, val: Any) -> str:
-    pattern = _AUDIT.get(key, f"{readable(key)}: {{test}} on test, {{val}} on validation.")
-    is_share = "auroc" not in key and "mean" not in key
-    for split, value in (("test", test), ("val", val)):
-        shown = "not defined" if value is None else share(value) if is_share else f"{value:.3f}"
-        pattern = pattern.replace(f"{{{split}}}", shown)
-    return pattern
+def _finding(key: str, value: float | None) -> TableCell:
+    return amount(value, number if "auroc" in key or "mean" in key else share)
 
 
 def _leaves(card: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

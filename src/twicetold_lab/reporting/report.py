@@ -1,11 +1,19 @@
 """The report as data: the first page, with an answer for each case, and a page of sections for each dataset."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from twicetold_lab.reporting import provenance, sections, uses
-from twicetold_lab.reporting.answers import HOW_TO_READ, Answer, answers_of, kinds_of, measure_of, pretraining_section
+from twicetold_lab.reporting.answers import (
+    HOW_TO_READ,
+    SEEDS,
+    Answer,
+    answers_of,
+    kinds_of,
+    measure_of,
+    pretraining_section,
+)
 from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.errors import Judged, error_sections, judged
 from twicetold_lab.reporting.glossary import describe, many
@@ -16,23 +24,6 @@ from twicetold_lab.runs.records import Provenance, read_peers
 
 SHARE = "share_of_duplicates"
 """On the card of labelled pairs."""
-READING = (
-    (
-        "Validation chooses, test reports.",
-        "Rows are ordered by validation. Thresholds are chosen there and applied unchanged to test.",
-    ),
-    (
-        "Intervals",
-        "are 95 % confidence intervals for the choice of test data. Overlapping intervals do not mean that two models "
-        "are equal: read the paired difference, which compares them on the same texts.",
-    ),
-    (
-        "Several seeds:",
-        "values are means over seeds with the standard deviation behind ±, intervals are those of one run, averaged, "
-        "and paired tests compare the mean; mistakes and operating points are of the smallest seed.",
-    ),
-    ("Compare within one dataset.", "Class balance, difficulty and size differ between datasets."),
-)
 
 
 @dataclass(frozen=True)
@@ -44,7 +35,7 @@ class Grid:
         commands: that train cells; where there is none, no command is shown.
         terms: cells whose objective, examples and epochs other families share -> name of the experiment.
         cross_domain: cells that were evaluated on other data as well.
-        seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
+        seconds: that a cell's training took, by the cell's name.
         not_run: names of cells that have not run.
     """
 
@@ -97,8 +88,6 @@ def read_report(
     runs: Path,
     abouts: Mapping[str, Provenance],
     processed: Path | None = None,
-    resplit: Collection[str] = (),
-    observed: bool = True,
 ) -> Report:
     """Read run folders and make a report of them.
 
@@ -106,9 +95,7 @@ def read_report(
         grid: what to report.
         runs: the folder of run folders.
         abouts: descriptions of the datasets.
-        processed: the folder of corpora; None: no texts are read, and there is no glossary.
-        resplit: datasets that are split otherwise since their runs were made; their pages say so.
-        observed: whether seconds that a training observed count where the grid has none.
+        processed: the folder of corpora; None: no texts are read.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -116,24 +103,28 @@ def read_report(
     """
     by_data = read_runs(grid.cells, runs)
     everything = [run for each in by_data.values() for run in each]
-    took = {run.cell.name: run.train_seconds for run in everything if observed and run.train_seconds is not None}
     shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
     boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(grid.datasets, boards)
-    abroad = read_cross_domain(grid.cross_domain, runs)
-    context = _Context(grid, runs, {**took, **grid.seconds}, abroad, read_peers(runs))
+    abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
     mistakes = {
         data: judged(board, processed / data, kind=abouts[data].kind) if processed else None
         for data, board in boards.items()
     }
     pages = {}
     for data, board in boards.items():
-        about = abouts[data]
-        again = [provenance.RESPLIT.format(data=data)] if data in resplit else []
-        parts = [*_parts(board, all_boards[data], about, context), *error_sections(mistakes[data], data)]
-        parts += [provenance.data_section(about), *([sections.glossary_section(all_boards[data])] if processed else [])]
-        pages[data] = Section(data, [provenance.KINDS[about.kind], *again], parts=parts, data=data)
+        about, whole = abouts[data], all_boards[data]
+        parts = [
+            *uses.use_sections(board, about.kind, peers.get(data, {})),
+            *uses.terms_sections(whole, grid.terms),
+            *sections.cross_domain_sections(data, abroad),
+            sections.cost_section(whole, grid.seconds, grid.commands),
+            sections.checks_section(board, about),
+            *error_sections(mistakes[data], data),
+            provenance.data_section(about),
+        ]
+        pages[data] = Section(data, [provenance.KINDS[about.kind]], parts=parts, data=data)
     return Report(
         lead=_lead(boards, everything, grid.not_run),
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
@@ -143,17 +134,6 @@ def read_report(
         mistakes={data: each for data, each in mistakes.items() if isinstance(each, Judged)},
         runs=everything,
     )
-
-
-@dataclass(frozen=True)
-class _Context:
-    """Inputs of the sections of all datasets."""
-
-    grid: Grid
-    runs: Path
-    seconds: Mapping[str, float]
-    cross_domain: Sequence[RunFolder]
-    peers: Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def leaderboards(grid: Grid, runs: Path) -> list[Section]:
@@ -175,20 +155,6 @@ def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
     return [run for run in runs if run.cell not in grid.terms] or runs
 
 
-def _parts(board: Leaderboard, terms: Leaderboard, about: Provenance, context: _Context) -> Iterator[Section]:
-    data, grid = board.data, context.grid
-    yield from uses.use_sections(board, about.kind, context.peers.get(data, {}))
-    made = [
-        uses.points_section(uses.named_rows(board, next(iter(board.uses.values())))),
-        sections.cross_domain_section(data, context.cross_domain),
-    ]
-    yield from uses.terms_sections(terms, grid.terms)
-    yield from (section for section in made if section)
-    yield from sections.study_sections(context.runs, data)
-    yield sections.cost_section(terms, context.seconds, grid.commands)
-    yield sections.checks_section(board, about)
-
-
 def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:
     models = len({row.model for board in boards.values() for row in board.rows})
     waiting = f" Not run yet: {many(len(not_run), 'row')} of the grid." if not_run else ""
@@ -208,5 +174,5 @@ def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
     return [
         Section("All datasets", tables=[Table(heads, tuple(lines), of="dataset")]),
         *([seen] if seen else []),
-        Section("How to read this", [HOW_TO_READ], facts=READING, is_folded=True),
+        Section("How to read this", [HOW_TO_READ, SEEDS], is_folded=True),
     ]

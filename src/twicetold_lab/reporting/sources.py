@@ -5,26 +5,18 @@ the grid, so that the page can be made again from files in Git.
 """
 
 import tomllib
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from twicetold import layout
-from twicetold.features.hashing_card import percentage
-from twicetold_lab.reporting.glossary import count, describe, magnitude
-from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
+from twicetold_lab.reporting.glossary import describe
+from twicetold_lab.reporting.leaderboard import Row, rank
 from twicetold_lab.reporting.markdown import cell_of, code, table
-from twicetold_lab.reporting.provenance import RESPLIT
-from twicetold_lab.reporting.sections import training_seconds
 from twicetold_lab.reporting.tables import estimate_cell
 from twicetold_lab.runs.folder import Cell, read_runs
 
-SECONDS, HASHING = "seconds", "word_hashing"
-"""Figures that are not among a run's metrics: seconds of training, and the statistics of its word hashing."""
-NOTHING, NOT_IN_GRID = "–", "not in the grid"
+NOTHING, NOT_IN_GRID, NOT_RUN = "–", "not in the grid", "**not run**"
 
 HEAD = """\
 # The sources, system by system
@@ -37,16 +29,6 @@ page says what it claims, what is here, the command, the published figure, ours,
 otherwise, with 95 % intervals over test data and, of several seeds, the standard deviation. If RESULTS.md says that \
 its numbers are of earlier code, so are these.
 """
-
-
-class Status(StrEnum):
-    """The state of a system here; the value is a column's head."""
-
-    MEASURED = "measured"
-    NOT_RUN = "in the grid, not run"
-    COMMAND = "a command"
-    MISSING = "not here yet"
-    OUTSIDE = "nothing to do"
 
 
 @dataclass(frozen=True)
@@ -62,12 +44,10 @@ class System:
     cell: str = ""
     """Row of the grid that has its figure."""
     metric: str = ""
-    """Name in `metrics.json`, or `SECONDS` or `HASHING`."""
+    """Name in `metrics.json`."""
     split: str = "test"
     published: float | None = None
     """In the unit of the metric."""
-    paper: Sequence[str] = ()
-    """Instead: dataset and model of a figure in `published.toml`."""
     said: str = ""
     """Instead: the claim in words."""
     cited: str = ""
@@ -76,21 +56,6 @@ class System:
     """The command of a system without a row in the grid."""
     outside: str = ""
     """Why there is nothing to do about it here."""
-
-    def status(self, grid: Mapping[str, Cell], runs: Path) -> Status:
-        """The state of the system.
-
-        Args:
-            grid: rows of the grid by their name.
-            runs: folder of run folders.
-        """
-        if self.outside:
-            return Status.OUTSIDE
-        if self.command:
-            return Status.COMMAND
-        if self.cell not in grid:
-            return Status.MISSING
-        return Status.MEASURED if (runs / self.cell / layout.METRICS).is_file() else Status.NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -117,39 +82,27 @@ def _read(file: Path) -> tuple[Document, ...]:
 
 
 DOCUMENTS = _read(Path(__file__).with_name("sources.toml"))
-PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
-    Path(__file__).with_name("published.toml").read_text(encoding="utf-8")
-)
-"""Dataset -> model -> what a paper reports of it on test, in percent."""
 
 
-def sources_page(
-    commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[str, float], resplit: Collection[str] = ()
-) -> str:
+def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
     """The page.
 
     Args:
         commands: the cells of the grid and the command that trains each.
         runs: folder of run folders.
-        seconds: that a cell's training took, by the cell's name.
-        resplit: datasets that are split otherwise since their runs were made; sections with figures of them say so.
 
     Raises:
         FileNotFoundError: if a run has metrics but not the rest of what an evaluation writes; says which stage to run.
     """
     grid = {cell.name: cell for cell in commands}
-    systems = [system for document in DOCUMENTS for system in document.systems]
-    boards = _boards([s for s in systems if s.status(grid, runs) is Status.MEASURED], grid, runs)
-    parts = [HEAD, _counts(grid, runs)]
+    trained, rows, parts = {cell.name: command for cell, command in commands.items()}, _rows(grid, runs), [HEAD]
     for document in DOCUMENTS:
         parts += [f"## {document.title}\n", f"{document.cited}\n", f"**What it claims.** {document.claims}\n"]
         parts += [f"**What is here.** {document.here}\n", f"**Why figures differ.** {document.differs}\n"]
         with_figures = [system for system in document.systems if system.metric]
         others = [system for system in document.systems if not system.metric]
-        measured = {grid[s.cell].data for s in with_figures if s.status(grid, runs) is Status.MEASURED}
-        parts += [f"{RESPLIT.format(data=data)}\n" for data in sorted(measured.intersection(resplit))]
         if with_figures:
-            lines = [_figure(s, s.status(grid, runs), grid, boards, commands, seconds) for s in with_figures]
+            lines = [_figure(each, rows.get(each.cell), trained.get(each.cell)) for each in with_figures]
             heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
             parts.append(table(heads, lines, words=range(len(heads))))
         if others:
@@ -158,45 +111,29 @@ def sources_page(
     return "\n".join(parts)
 
 
-def _counts(grid: Mapping[str, Cell], runs: Path) -> str:
-    """Number of systems of each document, by status."""
-    lines = []
-    for document in DOCUMENTS:
-        counts = Counter(system.status(grid, runs) for system in document.systems)
-        lines.append([f"[{document.title}](#{_anchor(document.title)})", *(f"{counts[each]}" for each in Status)])
-    return table(["systems, tricks and uses named by", *Status], lines)
+def _rows(grid: Mapping[str, Cell], runs: Path) -> dict[str, Row]:
+    """The rows of cells that systems name and that have run, with all seeds."""
+    systems = [system for document in DOCUMENTS for system in document.systems]
+    named = {(cell.data, cell.model): cell for system in systems if (cell := grid.get(system.cell))}
+    ran = [cell for cell in grid.values() if (runs / cell.name / layout.METRICS).is_file()]
+    ran = [cell for cell in ran if (cell.data, cell.model) in named]
+    boards = {data: rank(data, of_data) for data, of_data in read_runs(ran, runs).items()} if ran else {}
+    return {named[data, row.model].name: row for data, board in boards.items() for row in board.rows}
 
 
-def _anchor(title: str) -> str:
-    """The address of a heading on GitHub."""
-    return "".join(c for c in title.lower() if c.isalnum() or c in " -_").replace(" ", "-")
-
-
-def _boards(systems: Sequence[System], grid: Mapping[str, Cell], runs: Path) -> dict[str, Leaderboard]:
-    """Dataset -> the rows that systems name, with all the seeds that were run."""
-    named = {(grid[system.cell].data, grid[system.cell].model) for system in systems}
-    cells = [cell for cell in grid.values() if (cell.data, cell.model) in named]
-    cells = [cell for cell in cells if (runs / cell.name / layout.METRICS).is_file()]
-    return {data: rank(data, board_runs) for data, board_runs in read_runs(cells, runs).items()} if cells else {}
-
-
-def _figure(
-    system: System,
-    status: Status,
-    grid: Mapping[str, Cell],
-    boards: Mapping[str, Leaderboard],
-    commands: Mapping[Cell, str],
-    seconds: Mapping[str, float],
-) -> list[str]:
-    cell = grid.get(system.cell)
-    row = boards[cell.data].row_of(cell.model) if cell and status is Status.MEASURED else None
-    command = commands[cell] if cell else system.command
+def _figure(system: System, row: Row | None, command: str | None) -> list[str]:
+    metric = describe(system.metric)
+    published = system.said if system.published is None else metric.show(system.published)
+    ours = NOT_RUN if system.cell else NOT_IN_GRID
+    if row:
+        estimate = row.metrics.get(system.split, {}).get(system.metric)
+        ours = cell_of(estimate_cell(system.metric, estimate, with_interval=True))
     return [
         system.name,
-        f"{system.here}: {_label(system)}",
-        _published(system, row),
-        _ours(system, row, seconds) if row else NOT_IN_GRID if status is Status.COMMAND else f"**{status}**",
-        code(command) if command else NOTHING,
+        f"{system.here}: {metric.label}{'' if system.split == 'test' else f', {system.split}'}",
+        (published or NOTHING) + (f" ({system.cited})" if system.cited else ""),
+        ours,
+        code(command or system.command) if command or system.command else NOTHING,
         system.note or NOTHING,
     ]
 
@@ -204,40 +141,3 @@ def _figure(
 def _other(system: System) -> list[str]:
     remark = " ".join(filter(None, (system.outside, system.note)))
     return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]
-
-
-def _label(system: System) -> str:
-    if system.metric in (SECONDS, HASHING):
-        return {SECONDS: "Seconds of training", HASHING: "Words that collide"}[system.metric]
-    label = describe(system.metric).label
-    return label if system.split == "test" else f"{label}, {system.split}"
-
-
-def _published(system: System, row: Row | None) -> str:
-    shown = system.said
-    if system.metric == HASHING and row:
-        card = _hashing(row)["published"]
-        shown = f"{percentage(card)} of {count(card['words'])}"
-    elif system.published is not None:
-        shown = describe(system.metric).show(system.published)
-    elif system.paper:
-        data, model = system.paper
-        shown = describe(system.metric).show(PUBLISHED[data][model] / 100)
-    return (shown or NOTHING) + (f" ({system.cited})" if system.cited else "")
-
-
-def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
-    if system.metric == SECONDS:
-        took = training_seconds(row, seconds)
-        return NOTHING if took is None else magnitude(took)
-    if system.metric == HASHING:
-        card = _hashing(row)
-        return f"{percentage(card)} of {count(card['words'])}"
-    estimate = row.metrics.get(system.split, {}).get(system.metric)
-    return cell_of(estimate_cell(system.metric, estimate, with_interval=True))
-
-
-def _hashing(row: Row) -> Mapping[str, Any]:
-    """The statistics of its first view."""
-    statistics: Mapping[str, Any] = next(iter(row.first.summary["word_hashing"].values()))
-    return statistics

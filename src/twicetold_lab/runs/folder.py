@@ -11,10 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
@@ -24,11 +22,10 @@ from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.stored import record
 from twicetold.trained.folder_files import read_recipe, require_model_files
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
-from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
-from twicetold_lab.runs.summary import POINTS, UNITS, may_be_contaminated
+from twicetold_lab.runs.summary import UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
 
 CLEAN, LISTED, NOT_KNOWN = "no", "listed", "not known"
@@ -59,25 +56,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class SampledPairs(ScoredPairs):
-    """Scores of pairs.
-
-    Args:
-        units: (P,) unit of sampling of each pair, see `evaluation.units.units_of`; None where it is not known.
-    """
-
-    units: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True)
 class CrossDomain:
     """Results of a model on the test texts of one dataset."""
 
     metrics: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]]
     """Metric -> ends of its 95 % interval."""
-    shared_texts: int
-    """How many of these test texts train or validation of the model's own data has."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +190,6 @@ class RunFolder:
         return units_from_json(self.summary.get(UNITS, []))
 
     @cached_property
-    def points(self) -> tuple[OperatingPoint, ...]:
-        """Operating points of labelled pairs."""
-        return points_from_json(self.summary.get(POINTS, []))
-
-    @cached_property
     def cross_domain(self) -> Mapping[str, CrossDomain]:
         """Dataset -> results on its test texts; empty if there are none.
 
@@ -221,7 +200,7 @@ class RunFolder:
         for data, each in read_object(file).items():
             if not isinstance(each, Mapping) or not isinstance(each.get("metrics"), Mapping):
                 raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
-            results[data] = CrossDomain(each["metrics"], intervals_of(each), each.get("shared_texts", 0))
+            results[data] = CrossDomain(each["metrics"], intervals_of(each))
         return results
 
     @property
@@ -239,11 +218,6 @@ class RunFolder:
         """The metric that training selected by on validation; empty if unknown."""
         metric = self.training.get("metric", self.summary.get("primary"))
         return metric if isinstance(metric, str) else ""
-
-    @property
-    def train_seconds(self) -> float | None:
-        """Seconds of its training; None if they were not observed."""
-        return self.observed.get("train_seconds")
 
     @property
     def tuned_how(self) -> str | None:
@@ -286,7 +260,7 @@ class RunFolder:
         cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
         return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])
 
-    def scores(self, split: str) -> SampledPairs | None:
+    def scores(self, split: str) -> ScoredPairs | None:
         """Scores on one split, in the corpus's order of pairs.
 
         None for documents, whose pairs are too many to keep, and where nothing was evaluated.
@@ -294,13 +268,12 @@ class RunFolder:
         file = self.path / layout.SCORES
         if not file.is_file():
             return None
-        units = "unit" if "unit" in pq.read_schema(file).names else None  # runs of earlier code have none
-        rows = pq.read_table(file, columns=["split", "label", "score", *filter(None, [units])])
+        rows = pq.read_table(file, columns=["split", "label", "score"])
         rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
         if not rows.num_rows:
             return None
         score, label = (rows[name].cast("float64").to_numpy() for name in ("score", "label"))
-        return SampledPairs(score, label, rows[units].cast("int64").to_numpy() if units else None)
+        return ScoredPairs(score, label)
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from twicetold import layout
 from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.stored import json_object
 from twicetold.files import write_text
-from twicetold_lab.data.download import FileRecord, Manifest
 
 CARDS = Path("data/cards")  # of datasets
 
@@ -25,8 +24,6 @@ class Provenance:
     card: Mapping[str, Any]
     """Counts and notes of the source, without the audit."""
     audit: Mapping[str, Any]
-    files: tuple[FileRecord, ...]
-    """Empty for generated corpora."""
 
 
 def read_peers(runs: Path) -> dict[str, dict[str, list[float]]]:
@@ -45,25 +42,23 @@ def read_peers(runs: Path) -> dict[str, dict[str, list[float]]]:
     return peers
 
 
-def read_provenance(data: str, *, processed: Path, raw: Path) -> Provenance:
-    """The corpus card and the manifest of raw files of one dataset.
+def read_provenance(data: str, processed: Path) -> Provenance:
+    """The corpus card of one dataset.
 
     Raises:
-        FileNotFoundError: if one of them is missing; says which stage to run.
+        FileNotFoundError: if it is missing; says which stage to run.
     """
     about = read_json(processed / data / layout.CARD, stage=f"prepare@{data}")
-    require(raw / data / layout.MANIFEST, stage=f"download@{data}")
     card = dict(about["card"])
     audit = card.pop("audit", {})
-    for name in ("files", "source"):  # these are in the manifest and in `conf/data`
+    for name in ("files", "source"):  # these are in `conf/data`
         card.pop(name, None)
-    return Provenance(data, about["kind"], card, audit, Manifest.load(raw / data).files)
+    return Provenance(data, about["kind"], card, audit)
 
 
 def write_card(about: Provenance, folder: Path) -> None:
-    """Write the description of a dataset, without the addresses that its files were downloaded from."""
-    files = tuple(replace(file, origin="") for file in about.files)
-    text = json.dumps(asdict(replace(about, files=files)), ensure_ascii=False, indent=2, sort_keys=True)
+    """Write the description of a dataset."""
+    text = json.dumps(asdict(about), ensure_ascii=False, indent=2, sort_keys=True)
     write_text(_card_file(about.name, folder), text + "\n")
 
 
@@ -79,8 +74,7 @@ def read_card(data: str, folder: Path) -> Provenance:
         FileNotFoundError: if it is missing.
     """
     about = read_json(_card_file(data, folder), stage="report")
-    files = tuple(FileRecord(**file) for file in about["files"])
-    return Provenance(about["name"], about["kind"], about["card"], about["audit"], files)
+    return Provenance(about["name"], about["kind"], about["card"], about["audit"])
 
 
 def _card_file(data: str, folder: Path) -> Path:

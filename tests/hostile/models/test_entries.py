@@ -134,7 +134,7 @@ def test_calibrate_does_not_copy_what_a_link_leads_to(model, tmp_path, entry):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("entry", [layout.METRICS, layout.SUMMARY, layout.OBSERVED, layout.SCORES])
+@pytest.mark.parametrize("entry", [layout.METRICS, layout.SUMMARY, layout.OBSERVED])
 @pytest.mark.parametrize("instead", INSTEAD)
 def test_the_card_of_a_run_reads_nothing_outside_it(model, tmp_path, entry, instead):
     run = tmp_path / "run"

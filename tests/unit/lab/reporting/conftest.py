@@ -27,7 +27,7 @@ class Project:
 
     @property
     def folders(self) -> dict[str, Path]:
-        return {name: self.root / name for name in ("runs", "processed", "raw")}
+        return {name: self.root / name for name in ("runs", "processed")}
 
     def markdown(self, cells: Sequence[Cell], **further: Any) -> dict[str, str]:
         """The tables of RESULTS.md under an empty name, and the page of each dataset."""
@@ -45,10 +45,9 @@ class Project:
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
 
-    def add_data(self, name: str, kind: str, card: Mapping[str, Any], *, files: list[dict[str, Any]] | None = None):
+    def add_data(self, name: str, kind: str, card: Mapping[str, Any]):
         about = {"name": name, "kind": kind, "group_names": {}, "card": card}
         write(self.root / "processed" / name / layout.CARD, about)
-        write(self.root / "raw" / name / layout.MANIFEST, {"files": files or []})
 
     def add_run(
         self,
@@ -60,7 +59,6 @@ class Project:
         intervals: Mapping[str, tuple[float, float]] | None = None,
         parameters: int = 0,
         epochs: int | None = None,
-        seconds: float | None = None,
         pretrained_on: str | None = None,
         seen: Sequence[str] | None = None,
     ) -> Path:
@@ -74,8 +72,6 @@ class Project:
         write(folder / layout.SUMMARY, about)
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
-        if seconds is not None:
-            write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
         return folder
 
 
@@ -131,9 +127,7 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
     audit = {"val": findings, "test": findings}
     splits = {s: {"pairs": 400, "share_of_duplicates": 0.5} for s in ("train", "val", "test")}
     card = {"rows": 1203, "malformed": {"bad_label": 3}, "splits": splits, "audit": audit, "source": {"_target_": "x"}}
-    record = {"name": "pairs.tsv", "source": "questions", "origin": "mirror", "size": 12345, "lines": 9}
-    record["sha256"] = "ab" * 32
-    project.add_data("questions", "labelled_pairs", card, files=[record])
+    project.add_data("questions", "labelled_pairs", card)
     project.add_data("news", "documents", {"malformed": {}, "splits": {s: {"texts": 90} for s in splits}, "audit": {}})
     project.add_data("graded", "graded_pairs", {"malformed": {"test": {"bad_grade": 1}, "val": {}}})
     cells = []
@@ -141,8 +135,7 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
         cells.append(Cell("questions", model, seed))
         metrics = {"auroc": quality, "accuracy": quality - 0.1, "threshold": 0.5}
         val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
-        seconds = 12.5 if parameters else 0.5
-        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters, seconds=seconds)
+        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters)
         write_scores(folder, separation=quality - 0.3)
     for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
         cells.append(Cell("news", model, 0))
@@ -158,9 +151,5 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
 @pytest.fixture
 def make_pages(finished: tuple[Project, list[Cell]]) -> Callable[[], dict[str, str]]:
     """Build the report of the finished project and read its pages."""
-
-    def make() -> dict[str, str]:
-        project, cells = finished
-        return project.pages(cells)
-
-    return make
+    project, cells = finished
+    return lambda: project.pages(cells)

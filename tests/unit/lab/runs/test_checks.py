@@ -52,7 +52,7 @@ def run_of(**known):
     """A run of which this is known, without files; the rest is as of the sound one."""
     found = {**KNOWN, **known}
     run = RunFolder(Path("runs/news-static-0"), Cell("news", "static", 0), found.pop("audit"))
-    found["cross_domain"] = {data: CrossDomain(metrics, {}, 0) for data, metrics in found["cross_domain"].items()}
+    found["cross_domain"] = {data: CrossDomain(metrics, {}) for data, metrics in found["cross_domain"].items()}
     vars(run).update(found)
     return run
 
