@@ -40,7 +40,7 @@ from dvc.utils.strictyaml import YAMLValidationError
 from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
-from twicetold_lab.grid.fan_out import do_without_git, graph, repository
+from twicetold_lab.grid.dvc_stages import do_without_git, graph, repository
 from twicetold_lab.grid.lock import changes, settings_file
 from twicetold_lab.grid.rows import CELLS, read_grid
 from twicetold_lab.runs.environment import observed, processor

@@ -1,6 +1,6 @@
 """A launcher of Hydra for processes of this machine, `hydra/launcher=processes`: a lost process leaves the others.
 
-It is the launcher of sweeps with several workers and of `fan_out.py`. hydra-joblib-launcher ends all jobs if one
+It is the launcher of sweeps with several workers. hydra-joblib-launcher ends all jobs if one
 process is killed, by a lack of memory say.
 """
 

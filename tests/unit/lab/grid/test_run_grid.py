@@ -12,7 +12,7 @@ import pytest
 from dvc.repo import Repo
 from dvc.scm import SCMError
 
-from twicetold_lab.grid.fan_out import do_without_git
+from twicetold_lab.grid.dvc_stages import do_without_git
 
 ROOT = Path(__file__).parents[4]
 
