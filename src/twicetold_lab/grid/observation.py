@@ -122,7 +122,7 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRu
         rows_of = cached_rows(corpus, Path(training.cfg.paths.features), key=who.feature_key)
         read = read_trained(out / layout.TRAINED, rows_of).keeping(corpus.members["val"])
         decide(out / layout.TRAINED, out / layout.MODEL, read, corpus, training.parts.selection)
-        run.log_model(out / layout.MODEL, input_example=corpus.example())
+        run.log_model(out / layout.MODEL)
     result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(training.code))
     run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
     if job is not None:

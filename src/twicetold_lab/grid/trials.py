@@ -1,13 +1,12 @@
 """A search: workers ask one study for values, train with them, and tell it what came out.
 
-A trial holds a lock while it runs. The kernel frees it when its process ends, so that the next start knows which trials
-were stopped by Ctrl-C, a kill or a reboot: these are tried again, and go on from the last epoch of their training.
+One call at a time runs a search (`multirun.LOCK`), so the trials that run in its study when a call begins were stopped
+by Ctrl-C, a kill or a reboot. They are tried again, and go on from the last epoch of their training.
 """
 
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold.errors import Pruned
-from twicetold.files import one_at_a_time, only_process
+from twicetold.files import one_at_a_time
 from twicetold.printable import print
 from twicetold_lab.grid.code_identity import code_now, learnt_from
 from twicetold_lab.grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     import optuna
 
 KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
-ASKING, RUNNING = "asking.lock", "running.lock"
+ASKING = "asking.lock"  # held while a worker counts the trials and takes the next one
 NOW = "now"  # attribute of the trial of the values that the config has now, which the others are compared with
 Train = Callable[[DictConfig, Path, Job], Result]
 
@@ -119,8 +118,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         study.set_user_attr("made_with", made_with)
         study.enqueue_trial(values_now(cfg, space), user_attrs={NOW: True})
         return
-    with one_at_a_time(sweep.folder / ASKING):
-        take_back(study, sweep)
+    take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
 
 
@@ -138,22 +136,13 @@ def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
 
 
 def take_back(study: "optuna.Study", sweep: Sweep) -> None:
-    """Have the trials tried again whose process has ended without a word: it was killed, or its machine was.
-
-    Only the process that holds `ASKING` may do so.
-    """
+    """Have the trials tried again that run in the study, while no worker does."""
     for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
-        try:
-            with only_process(sweep.model(trial.number) / RUNNING, "trial"):
-                if study.trials[trial.number].state != _state("RUNNING"):  # it has ended in the meantime
-                    continue
-                attempt = trial.user_attrs.get(ATTEMPT, 1)
-                study.tell(trial.number, state=_state("FAIL"))
-                if attempt < ATTEMPTS:
-                    study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
-                shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
-        except BlockingIOError:  # its process is at work
-            continue
+        attempt = trial.user_attrs.get(ATTEMPT, 1)
+        study.tell(trial.number, state=_state("FAIL"))
+        if attempt < ATTEMPTS:
+            study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
+        shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
 
 
 def work(cfg: DictConfig, train: Train) -> None:
@@ -163,17 +152,13 @@ def work(cfg: DictConfig, train: Train) -> None:
     space = ranges(sweep)
     study = study_of(sweep, cfg, seed=cfg.worker)
     while True:
-        with ExitStack() as held:
-            with one_at_a_time(sweep.folder / ASKING):
-                take_back(study, sweep)  # of other workers
-                if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
-                    return
-                trial = study.ask(space)
-                out = sweep.model(trial.number)
-                held.enter_context(only_process(out / RUNNING, f"trial {trial.number}"))
-            _try(study, trial, partial(_train_trial, trial, sweep, train))
-            if study.trials[trial.number].state.name != "COMPLETE":
-                shutil.rmtree(out, ignore_errors=True)
+        with one_at_a_time(sweep.folder / ASKING):
+            if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
+                return
+            trial = study.ask(space)
+        _try(study, trial, partial(_train_trial, trial, sweep, train))
+        if study.trials[trial.number].state.name != "COMPLETE":
+            shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
 
 
 def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":

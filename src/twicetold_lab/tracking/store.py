@@ -176,8 +176,7 @@ def prepare() -> None:
     """Settings that MLflow reads when it is imported, and less of its talk."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # migrations, model saving and monitoring are chatty
-    for name in ("alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
+    for name in ("alembic", "mlflow.system_metrics"):  # migrations and monitoring are chatty
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
 
