@@ -658,6 +658,16 @@ def test_a_store_named_in_the_environment_keeps_its_artifacts_beside_the_databas
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_a_store_that_was_moved_with_its_project_is_warned_about_once(settings, tmp_path, caplog):
+    with begin(settings):
+        pass
+    there = settings.root.rename(tmp_path / "there")
+    for _ in range(2):
+        open_store(Settings(True, None, there, "run"), "quora")
+    (said,) = [message for message in caplog.messages if "was moved" in message]
+    assert f"are still in {(settings.root / 'mlruns' / 'artifacts' / 'quora').as_uri()}" in said
+
+
 def test_several_processes_that_open_a_store_that_is_not_there_yet_are_all_tracked(tmp_path):
     program = f"""
 import sys

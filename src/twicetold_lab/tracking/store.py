@@ -14,13 +14,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from twicetold.errors import shown
 from twicetold.files import open_lock, write_file
-from twicetold_lab.tracking.moved import mend
 
 T = TypeVar("T")
 
@@ -110,15 +110,18 @@ def open_store(settings: Settings, experiment: str) -> Store:
     stored = insist(lambda: client.get_experiment_by_name(experiment))
     if stored is None:
         return Store(client, _create_experiment(client, experiment, location))
+    if location and stored.artifact_location != location:
+        _warn_once(
+            f"the store at {uri} was moved: files of the runs of {experiment} are still in {stored.artifact_location}, "
+            "and new ones go there, as MLflow stores whole paths. To begin anew, remove the file of the store"
+        )
     return Store(client, stored.experiment_id)
 
 
 def connect(uri: str) -> Any:
-    """An `mlflow.MlflowClient` of the store at an address; one that was moved is mended, see `tracking.moved`."""
+    """An `mlflow.MlflowClient` of the store at an address."""
     prepare()
-    if uri.startswith(SQLITE):
-        mend(Path(uri.removeprefix(SQLITE)).resolve())
-    else:
+    if not uri.startswith(SQLITE):
         ask_directly(uri)
     from mlflow import MlflowClient
 
@@ -242,6 +245,11 @@ def warn_untracked(what: str, error: Exception) -> None:
         what,
         reason,
     )
+
+
+@cache
+def _warn_once(message: str) -> None:
+    _logger.warning(message)
 
 
 def _create_experiment(client: Any, experiment: str, location: str | None) -> str:
