@@ -212,9 +212,6 @@ def test_eight_workers_of_one_search_at_once_lose_no_trial_and_no_run(by_hand: L
     tried = {float(run.params["optimizer.lr"]): run.curves["best/auroc"][-1][1] for run in children.values()}
     assert tried == {trial.params["optimizer.lr"]: trial.value for trial in study.trials}
     assert all(len(run.curves["val/auroc"]) == 1 for run in children.values())
-    assert [step for step, _ in parent.curves["best/auroc"]] == list(range(9))
-    assert parent.curves["best/auroc"][-1][1] == study.best_value
-    assert children[parent.tags["best_run"]].curves["best/auroc"][-1][1] == study.best_value
     with sqlite3.connect(by_hand.root / "mlruns/mlflow.db") as opened:
         models = opened.execute("SELECT source_run_id FROM logged_models WHERE status = 2").fetchall()
     assert {run for (run,) in models} == children.keys()

@@ -8,7 +8,6 @@ MLflow is imported when a store is opened for the first time.
 """
 
 import fcntl
-import ipaddress
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from twicetold.errors import shown
 from twicetold.files import open_lock, write_file
@@ -121,8 +119,6 @@ def open_store(settings: Settings, experiment: str) -> Store:
 def connect(uri: str) -> Any:
     """An `mlflow.MlflowClient` of the store at an address."""
     prepare()
-    if not uri.startswith(SQLITE):
-        ask_directly(uri)
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
@@ -182,25 +178,6 @@ def prepare() -> None:
     for name in ("alembic", "mlflow.system_metrics"):  # migrations and monitoring are chatty
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
-
-
-def ask_directly(uri: str) -> None:
-    """Leave a server of this machine out of what `HTTP_PROXY` is asked for: a proxy would look for it on its own."""
-    host = urlsplit(uri).hostname or ""
-    if host != "localhost" and not host.endswith(".localhost") and not _is_of_this_machine(host):
-        return
-    left_out = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    names = [name.strip() for name in left_out.split(",") if name.strip()]
-    if host not in names and "*" not in names:
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join([*names, host])  # some read one, some the other
-
-
-def _is_of_this_machine(host: str) -> bool:
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:  # a name
-        return False
-    return ip.is_loopback or ip.is_unspecified
 
 
 def _make_database(file: Path) -> None:
