@@ -4,6 +4,8 @@ It is the launcher of sweeps with several workers. hydra-joblib-launcher ends al
 process is killed, by a lack of memory say.
 """
 
+from twicetold.command_line import end_with_parent
+
 import os
 import signal
 import sys
@@ -99,6 +101,7 @@ def _serve(
     connection: Connection, context: HydraContext, config: DictConfig, task: str, state: dict[type, Any]
 ) -> None:
     """Run jobs in a process until there are no more, or until its launcher has ended."""
+    end_with_parent()
     with suppress(KeyboardInterrupt, EOFError, ConnectionError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
         setup_globals()

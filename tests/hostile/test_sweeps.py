@@ -62,9 +62,8 @@ def test_a_grid_leaves_failed_jobs_ranks_the_others_and_repeats_none_that_is_fin
     assert names == ["lr=0.01 dae", "lr=1e+30 dae", "lr=0.02 dae", "lr=0.03 dae", "lr=1e+30 dae"]
     assert all(run.tags["error"].startswith("Diverged") for run in runs if run.status == "FAILED")
     artifacts = by_hand.root / "mlruns/artifacts/toy_questions" / parent.id / "artifacts"
-    figures = {f"figures/{name}.png" for name in ("param_importances", "parallel_coordinate", "slice")}
     found = {str(file.relative_to(artifacts)) for file in artifacts.rglob("*") if file.is_file()}
-    assert found == figures | {"ranking.txt", "best.yaml"}
+    assert found == {"ranking.txt", "best.yaml"}
 
 
 def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, wait_for):

@@ -515,7 +515,7 @@ def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(setti
     parent, best = jobs[1]
     assert {parent for parent, _ in jobs} == {parent}
     assert all(stored(sweep, child).data.tags["mlflow.parentRunId"] == parent for _, child in jobs)
-    about = {"experiment": "quora", "primary": "auroc", "best": "lr=1", "texts": {}, "figures": []}
+    about = {"experiment": "quora", "primary": "auroc", "best": "lr=1", "texts": {}}
     describe_sweep(sweep, parent, **about)
     seen = stored(sweep, parent)
     assert (seen.info.status, seen.info.run_name, seen.data.tags["origin"]) == ("FINISHED", "sweep dae", "sweep")
@@ -775,7 +775,7 @@ for make in (start, reopen):
         run.log_file(root / "file"); run.log_text("x", "x.txt")
         assert run.log_model(root) is None
         assert (run.id, run.tracked, parent) == (None, False, None)
-        describe_sweep(off, parent, experiment="quora", primary="auroc", best="a", texts={{}}, figures=[])
+        describe_sweep(off, parent, experiment="quora", primary="auroc", best="a", texts={{}})
 assert not any(name.split(".")[0] in ("mlflow", "torch", "pandas") for name in sys.modules)
 assert [path.name for path in root.iterdir()] == ["file"]
 """

@@ -37,7 +37,6 @@ from twicetold_lab.grid.study import (
     ranking,
     read_result,
     read_study,
-    save_figures,
     sweep_folder,
 )
 from twicetold_lab.grid.trials import open_search, space_of
@@ -174,7 +173,6 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             primary=primary,
             best=sweep.name(done[0].params),
             texts={"ranking.txt": text, "best.yaml": config_of_best},
-            figures=save_figures(study, sweep.folder) if len(sweep.parents) == 1 else [],
         )
         page = tracking.address_of_sweep(settings, parent, experiment=data, primary=primary, params=[*sweep.varies])
         if page is not None:

@@ -10,9 +10,7 @@ The id is made of the command, so that the same command finds its folder again.
 
 import hashlib
 import json
-import logging
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +20,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from twicetold.errors import shown
-from twicetold.files import write_file, write_json
+from twicetold.files import write_json
 
 if TYPE_CHECKING:  # it takes a moment to import, and every training imports this module
     import optuna
@@ -175,31 +173,6 @@ def finished(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
     """Trials with a value, the best first; if the dataset varies, dataset by dataset."""
     done = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
     return sorted(done, key=lambda trial: (trial.params.get("data", ""), -(trial.value or 0.0), trial.number))
-
-
-def save_figures(study: "optuna.Study", folder: Path) -> list[Path]:
-    """Optuna's figures: importance of each key, parallel coordinates, slices; none of fewer than three values."""
-    import matplotlib
-    from optuna.visualization import matplotlib as draw
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    logging.getLogger("matplotlib.category").setLevel(logging.WARNING)  # that choices look like numbers
-
-    if len({trial.value for trial in finished(study)}) < 3:
-        return []
-    made = []
-    for name in ("param_importances", "parallel_coordinate", "slice"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are called experimental
-            getattr(draw, f"plot_{name}")(study)
-        made.append(folder / f"{name}.png")
-        with write_file(made[-1]) as target:
-            plt.gcf().set_size_inches(max(8, 3 * len(study.best_params)), 5)
-            plt.savefig(target, bbox_inches="tight", dpi=100)
-        plt.close("all")
-    return made
 
 
 def counts(study: "optuna.Study") -> str:

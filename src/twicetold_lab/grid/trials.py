@@ -20,9 +20,9 @@ from twicetold.errors import Pruned
 from twicetold.files import one_at_a_time
 from twicetold.printable import print
 from twicetold_lab.grid.code_identity import code_now, learnt_from
-from twicetold_lab.grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
+from twicetold_lab.grid.jobs import Job, Result, in_a_line
 from twicetold_lab.grid.recipe import composed
-from twicetold_lab.grid.settings import CONF, without_hydra
+from twicetold_lab.grid.settings import without_hydra
 from twicetold_lab.grid.study import (
     ATTEMPT,
     ATTEMPTS,
@@ -108,7 +108,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     code = code_now("train", config, learnt_from(config))
     made_with = Identity.of(config, processed, triplets, code=code).outcome
-    if study.user_attrs.setdefault("made_with", made_with) != made_with or of_other_code(sweep, study):
+    if study.user_attrs.setdefault("made_with", made_with) != made_with:
         raise ValueError(
             f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
             f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
@@ -120,19 +120,6 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         return
     take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
-
-
-def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
-    """True if a trial chose parts whose code has changed since; `made_with` covers the other parts."""
-    chosen = [key for key in sweep.varies if (CONF / key).is_dir() or key.endswith("_target_")]
-    last = {
-        tuple(trial.params.get(key) for key in chosen): (trial, trial.user_attrs[CODE])
-        for trial in study.get_trials(deepcopy=False)
-        if chosen and CODE in trial.user_attrs
-    }
-    return any(
-        code_of(composed([*sweep.overrides, *overrides_of(trial.params)])) != code for trial, code in last.values()
-    )
 
 
 def take_back(study: "optuna.Study", sweep: Sweep) -> None:
@@ -147,7 +134,6 @@ def take_back(study: "optuna.Study", sweep: Sweep) -> None:
 
 def work(cfg: DictConfig, train: Train) -> None:
     """Run trials, as one worker, until the study has enough."""
-    end_with_launcher()
     sweep = Sweep.read(Path(HydraConfig.get().sweep.dir))
     space = ranges(sweep)
     study = study_of(sweep, cfg, seed=cfg.worker)

@@ -155,22 +155,6 @@ def insist(write: Callable[[], T]) -> T:
     return write()
 
 
-@contextmanager
-def readable(what: str) -> Iterator[None]:
-    """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store.
-
-    Raises:
-        ValueError: if it refused.
-    """
-    try:
-        yield
-    except (ValueError, OSError):  # of our own, and of files; requests' errors are OSErrors
-        raise
-    except Exception as error:
-        reason = " ".join(shown(error).split()) or type(error).__name__
-        raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
-
-
 def prepare() -> None:
     """Settings that MLflow reads when it is imported, and less of its talk."""
     for name, value in _ENVIRONMENT.items():

@@ -3,8 +3,7 @@
 It is made before the first job and found again by its tag `sweep`, by a later call of the same sweep.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 from twicetold.printable import without_passwords
 from twicetold_lab.tracking.pages import PARENT
@@ -58,7 +57,6 @@ def describe_sweep(
     primary: str,
     best: str,
     texts: Mapping[str, str],
-    figures: Sequence[Path],
 ) -> None:
     """Log what came out of a sweep in its parent run; a later call replaces it.
 
@@ -69,7 +67,6 @@ def describe_sweep(
         primary: the primary metric's name; the highest is the best.
         best: what differs in the best run, for the tag `best`.
         texts: file name -> content.
-        figures: files for the folder `figures`.
     """
     if not settings.enabled or parent is None:
         return
@@ -83,8 +80,6 @@ def describe_sweep(
             store.client.log_metric(parent, metric, ranked[0].data.metrics[metric])
         for name, text in texts.items():
             store.client.log_text(parent, without_passwords(text), name)
-        for figure in figures:
-            store.client.log_artifact(parent, str(figure), "figures")
 
 
 def _find_or_make(store: Store, tags: Mapping[str, str], name: str) -> str:
