@@ -48,14 +48,15 @@ class Processes:
 
     def results(self) -> Iterator[tuple[Any, Any, str]]:
         """Wait until a task is done; each that is, its result, and what became of its process if that was lost."""
-        for connection in wait(list(self._busy)):
-            process, task = self._busy.pop(connection)  # type: ignore[call-overload]
+        ready = wait(list(self._busy))
+        for connection in [each for each in self._busy if each in ready]:
+            process, task = self._busy.pop(connection)
             try:
-                result = connection.recv()  # type: ignore[union-attr]
+                result = connection.recv()
             except (EOFError, ConnectionError):
                 yield task, None, _lost(process)
             else:
-                self._idle[connection] = process  # type: ignore[index]
+                self._idle[connection] = process
                 yield task, result, ""
 
     def terminate(self) -> None:
