@@ -36,7 +36,7 @@ from typing import NoReturn
 IMPORTED = (
     "hydra.main",
     "matplotlib.pyplot",
-    "mlflow.pyfunc",
+    "mlflow",
     "mlflow.store.tracking.sqlalchemy_store",
     "optuna",
     "pandas",

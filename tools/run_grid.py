@@ -11,7 +11,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import end_with_parent
 
 import argparse
 import difflib
@@ -23,11 +22,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
-from queue import Empty
+from multiprocessing.connection import Connection
 from typing import Any
 
 from dvc.dvcfile import LOCK_FILE, Lockfile
@@ -40,8 +37,9 @@ from dvc.utils.strictyaml import YAMLValidationError
 from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
-from twicetold_lab.grid.fan_out import do_without_git, graph, repository
+from twicetold_lab.grid.dvc_stages import do_without_git, graph, repository
 from twicetold_lab.grid.lock import changes, settings_file
+from twicetold_lab.grid.processes import CTRL_C, Processes
 from twicetold_lab.grid.rows import CELLS, read_grid
 from twicetold_lab.runs.environment import observed, processor
 from twicetold_lab.tracking.repository import commit_now
@@ -55,7 +53,6 @@ RAN = "Running stage"  # what DVC says before it runs a command, not where its r
 TRACKED = ("train@", "evaluate@", "ensemble@")  # stages that write to MLflow's store
 UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
 DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
-LOOK_EVERY = 5.0  # seconds without a result after which it is seen whether a process was lost
 
 Result = tuple[str, bool, float, str]
 """Of a stage: its name, whether its command ran, the seconds, and why it failed ("": it did not)."""
@@ -229,36 +226,17 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def run(plan: Plan, *, jobs: int) -> None:
-    """Run the plan's stages in several processes, and print the result of each.
-
-    Raises:
-        SystemExit: if a process was lost, when the others have ended what they run.
-    """
-    context = get_context("spawn")
-    tasks, results = context.Queue(), context.Queue()
-    workers = [context.Process(target=work, args=(tasks, results)) for _ in range(min(jobs, len(plan.after)))]
-    for worker in workers:
-        worker.start()
-    running = 0
-    try:
+    """Run the plan's stages in several processes, and print the result of each."""
+    with closing(Processes(min(jobs, len(plan.after)), work)) as workers:
+        # after Ctrl-C as well, which ends the commands that run: what is finished is recorded in dvc.lock
         while True:
-            while running < len(workers) and (name := plan.next()):
+            while not workers.full and (name := plan.next()):
                 plan.started.add(name)
-                tasks.put(name)
-                running += 1
-            if not running or (result := result_of(results, workers)) is None:
-                break
-            running -= 1
-            take(plan, result, jobs=jobs)
-    finally:  # after Ctrl-C as well, which ends the commands that run: what is finished is recorded in dvc.lock
-        for _ in workers:
-            tasks.put(None)
-        for worker in workers:
-            worker.join()
-    while running and (result := result_of(results, workers)):  # of those that ran when another process was lost
-        running -= 1
-        take(plan, result, jobs=jobs)
-    require_none_lost(workers)
+                workers.start(name)
+            if not workers.busy:
+                return
+            for name, result, lost in workers.results():
+                take(plan, result or (name, True, 0.0, lost), jobs=jobs)
 
 
 def take(plan: Plan, result: Result, *, jobs: int) -> None:
@@ -279,50 +257,28 @@ def take(plan: Plan, result: Result, *, jobs: int) -> None:
         print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
 
 
-def result_of(results: Any, workers: Sequence[BaseProcess]) -> Result | None:
-    """The next result; None if a process was lost, whose stage would be waited for without end."""
-    while True:
-        try:
-            found: Result = results.get(timeout=LOOK_EVERY)
-            return found
-        except Empty:
-            if any(worker.exitcode is not None for worker in workers):
-                return None
-
-
-def require_none_lost(workers: Sequence[BaseProcess]) -> None:
-    """Check that all processes ended in order.
-
-    Raises:
-        SystemExit: if one did not.
-    """
-    if lost := [f"{worker.pid} with {worker.exitcode}" for worker in workers if worker.exitcode]:
-        sys.exit(
-            f"error: of the processes that run stages, these ended (negative: by that signal): {', '.join(lost)}. What "
-            "is finished is kept; run the same command again to go on"
-        )
-
-
-def work(tasks: Any, results: Any) -> None:
-    """Reproduce stages from the queue; DVC's lock is not held while a command runs."""
-    end_with_parent()
+def work(connection: Connection) -> None:
+    """Reproduce stages whose names come by the connection; DVC's lock is not held while a command runs."""
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the commands, which inherit no handler, and for main
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
     with repository() as repo:
         stages = {stage.addressing: stage for stage in repo.index.stages}
         ran: list[Any] = []
         dumped = time.monotonic()
-        for name in iter(tasks.get, None):
-            began, why, log = time.monotonic(), "", log_of(name)
-            with output_to(log), repo.lock:
-                try:
-                    if stages[name].reproduce():
-                        ran.append(stages[name])
-                except Exception as error:  # whatever it is, the other stages go on
-                    why = f"{error}"
-                    print(why, flush=True)
-            results.put((name, RAN in log.read_text(errors="replace"), time.monotonic() - began, why))
-            if time.monotonic() - dumped > DUMP_EVERY:
-                ran, dumped = dump(repo, ran), time.monotonic()
+        with suppress(EOFError, ConnectionError):
+            while True:
+                name = connection.recv()
+                began, why, log = time.monotonic(), "", log_of(name)
+                with output_to(log), repo.lock:
+                    try:
+                        if stages[name].reproduce():
+                            ran.append(stages[name])
+                    except Exception as error:  # whatever it is, the other stages go on
+                        why = f"{error}"
+                        print(why, flush=True)
+                connection.send((name, RAN in log.read_text(errors="replace"), time.monotonic() - began, why))
+                if time.monotonic() - dumped > DUMP_EVERY:
+                    ran, dumped = dump(repo, ran), time.monotonic()
         dump(repo, ran)
 
 

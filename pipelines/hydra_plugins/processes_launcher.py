@@ -1,20 +1,14 @@
-"""A launcher of Hydra for processes of this machine, `hydra/launcher=processes`: a lost process leaves the others.
-
-It is the launcher of sweeps with several workers and of `fan_out.py`. hydra-joblib-launcher ends all jobs if one
-process is killed, by a lack of memory say.
-"""
+"""A launcher of Hydra for processes of this machine, `hydra/launcher=processes`, of sweeps with several workers."""
 
 import os
 import signal
 import sys
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from multiprocessing.connection import Connection
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
@@ -25,15 +19,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
 from twicetold.printable import print
-
-CTRL_C = {signal.SIGINT}
-
-
-class Worker(NamedTuple):
-    """A process, and the way to it."""
-
-    process: BaseProcess
-    connection: Connection
+from twicetold_lab.grid.processes import CTRL_C, Processes
 
 
 class ProcessesLauncher(Launcher):
@@ -53,46 +39,24 @@ class ProcessesLauncher(Launcher):
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Run the jobs; one whose process is lost has no value, and says so in a line."""
         setup_globals()
-        ended: dict[int, JobReturn] = {}
-        waiting = deque(enumerate(job_overrides))
-        idle: list[Worker] = []
-        busy: dict[Connection, tuple[Worker, int]] = {}
-        try:
-            while waiting or busy:
-                while waiting and len(busy) < self.processes:
-                    worker = idle.pop() if idle else self._start()
-                    number, overrides = waiting.popleft()
-                    worker.connection.send((initial_job_idx + number, list(overrides)))
-                    busy[worker.connection] = worker, number
-                for connection in wait(list(busy)):
-                    worker, number = busy.pop(connection)  # type: ignore[call-overload]
-                    try:
-                        ended[number] = worker.connection.recv()
-                        idle.append(worker)
-                    except (EOFError, ConnectionError):
-                        ended[number] = _lost(worker.process, job_overrides[number])
-        except BaseException:
-            for worker, _ in busy.values():
-                worker.process.terminate()
-            raise
-        finally:
-            for worker in [*idle, *(worker for worker, _ in busy.values())]:
-                worker.connection.close()  # what the process waits for, and ends
-                worker.process.join()
+        arguments = self.context, self.config, self.task.__name__, Singleton.get_state()["instances"]
+        waiting, ended = deque(enumerate(job_overrides)), {}
+        with closing(Processes(self.processes, _serve, *arguments)) as workers:
+            try:
+                while waiting or workers.busy:
+                    while waiting and not workers.full:
+                        number, overrides = waiting.popleft()
+                        workers.start((initial_job_idx + number, list(overrides)))
+                    for (number, overrides), result, lost in workers.results():
+                        if lost:
+                            ran = " ".join(overrides)
+                            print(f"lost: {lost}; the others go on. It ran: {ran}", file=sys.stderr, flush=True)
+                            result = _ended(overrides, JobStatus.COMPLETED, float("nan"))
+                        ended[number] = result
+            except BaseException:
+                workers.terminate()
+                raise
         return [ended[number] for number in sorted(ended)]
-
-    def _start(self) -> Worker:
-        context = get_context("spawn")  # a fork would have the threads' locks of this process, and not its threads
-        own, other = context.Pipe()
-        arguments = (other, self.context, self.config, self.task.__name__, Singleton.get_state()["instances"])
-        process = context.Process(target=_serve, args=arguments)
-        signal.pthread_sigmask(signal.SIG_BLOCK, CTRL_C)  # also in the process, until it can end without a traceback
-        try:
-            process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
-        other.close()
-        return Worker(process, own)
 
 
 def _serve(
@@ -125,18 +89,6 @@ def _run(context: HydraContext, config: DictConfig, task: TaskFunction, number: 
     except SystemExit as error:  # an expected one, with its message
         return _ended(overrides, JobStatus.FAILED, error)
     return _ended(overrides, done.status, done._return_value)
-
-
-def _lost(process: BaseProcess, overrides: Sequence[str]) -> JobReturn:
-    process.join()
-    code = process.exitcode or 0
-    how = f"was killed by signal {-code}, for lack of memory perhaps" if code < 0 else f"ended with status {code}"
-    print(
-        f"lost: process {process.pid} {how}; the others go on. It ran: {' '.join(overrides)}",
-        file=sys.stderr,
-        flush=True,
-    )
-    return _ended(overrides, JobStatus.COMPLETED, float("nan"))
 
 
 def _ended(overrides: Sequence[str], status: JobStatus, value: Any) -> JobReturn:

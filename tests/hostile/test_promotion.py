@@ -7,12 +7,11 @@ from itertools import product
 import optuna
 import pytest
 import yaml
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
 from lab import Lab
 from twicetold_lab.grid.jobs import code_of
 from twicetold_lab.grid.recipe import composed
+from twicetold_lab.grid.study import storage
 
 CHOICES = ("data=toy_questions", "model=dae")
 LEAF = "conf/tuned/toy_questions-dae.yaml"
@@ -85,8 +84,7 @@ def test_numbers_of_a_search_are_written_with_three_digits(by_hand: Lab):
     about = json.loads((folder / "sweep.json").read_text())
     about |= {"jobs": [], "varies": {"optimizer.lr": {"kind": "float", "low": 0.001, "high": 0.1}}}
     (folder / "sweep.json").write_text(json.dumps(about))
-    storage = JournalStorage(JournalFileBackend(str(folder / "journal.log")))
-    study = optuna.create_study(study_name=folder.name, storage=storage, direction="maximize")
+    study = optuna.create_study(study_name=folder.name, storage=storage(folder), direction="maximize")
     ranges = {"optimizer.lr": optuna.distributions.FloatDistribution(0.001, 0.1)}
     about = {"metric": "auroc", "epochs": 2, "code": code_of(composed([*CHOICES]))}
     for value, lr in ((0.7, 0.01), (0.8, 0.031415926)):

@@ -58,7 +58,6 @@ REFUSED = {
     ("mine_with_model", *DATA[:1], "mining=pseudo_labels", "+techer=dae"): (
         "error: there is no techer: did you mean teacher? There are: "
     ),
-    ("fan_out", "-m", "+thread=2"): "error: there is no thread: did you mean threads? There are: ",
 }
 
 

@@ -1,15 +1,12 @@
 import json
 import logging
-import multiprocessing
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
-from contextlib import contextmanager, nullcontext, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -19,15 +16,15 @@ from twicetold_lab.tracking import (
     Settings,
     address_of_sweep,
     addresses,
+    describe_sweep,
     reopen,
-    report_to_sweep,
     repository,
     start,
     sweep_parent,
 )
 from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.tracking.pages import FIXED, FURTHER
-from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
+from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
 
@@ -158,7 +155,7 @@ def test_a_file_that_is_not_there_is_an_error_of_the_caller(settings, tmp_path):
         with pytest.raises(FileNotFoundError, match="expected a file to log at"):
             run.log_file(tmp_path / "roc.svg")
         with pytest.raises(FileNotFoundError, match="expected a model folder at"):
-            run.log_model(tmp_path / "model", input_example={"text": ["a"]})
+            run.log_model(tmp_path / "model")
         assert run.tracked
 
 
@@ -220,7 +217,7 @@ def test_a_logged_model_is_ready_under_its_run_with_metrics_of_the_splits_they_w
         run.log_dataset("quora", split="val", digest="ab", source="here", counts={})
         for epoch, value in enumerate([0.5, 0.7]):
             run.log_metrics({"train/loss": 2.0, "val/auroc": value}, step=epoch)
-        uri = run.log_model(folder, input_example={"text": ["a"]})
+        uri = run.log_model(folder)
         run.log_metrics({"best/auroc": 0.7})
     with find(settings) as again:
         again.log_dataset("quora", split="test", digest="ab", source="here", counts={})
@@ -243,8 +240,7 @@ def test_a_logged_model_is_ready_under_its_run_with_metrics_of_the_splits_they_w
     )
     assert [one.model_id for one in ranked] == [model.model_id]
     logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
-    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
-    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
+    assert [(file.name, file.read_text()) for file in logged.iterdir()] == [("recipe.json", "{}")]
 
 
 # what the pages show
@@ -331,7 +327,7 @@ def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data
     (folder / "model" / "recipe.json").write_text("{}")
     with begin(settings) as run:
         run.log_metrics({"best/auroc": 0.8765})
-        run.log_model(folder / "model", input_example={"text": ["a"]})
+        run.log_model(folder / "model")
     assert described(settings, run).splitlines() == [
         "**`auroc` 0.876 on validation**, not evaluated on test",
         "",
@@ -509,8 +505,7 @@ def test_finding_a_run_without_a_fingerprint_is_refused(settings):
 def job(settings, value, sweep_id="2026-01-01_10-00-00"):
     parent = sweep_parent(settings, experiment="quora", sweep_id=sweep_id, name="sweep dae")
     with begin(settings, parent=parent) as run:
-        pass
-    report_to_sweep(settings, parent, experiment="quora", child=run, primary="auroc", value=value)
+        run.log_metrics({"best/auroc": value})
     return parent, run.id
 
 
@@ -520,39 +515,20 @@ def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(setti
     parent, best = jobs[1]
     assert {parent for parent, _ in jobs} == {parent}
     assert all(stored(sweep, child).data.tags["mlflow.parentRunId"] == parent for _, child in jobs)
+    about = {"experiment": "quora", "primary": "auroc", "best": "lr=1", "texts": {}}
+    describe_sweep(sweep, parent, **about)
     seen = stored(sweep, parent)
     assert (seen.info.status, seen.info.run_name, seen.data.tags["origin"]) == ("FINISHED", "sweep dae", "sweep")
     assert (seen.data.metrics["best/auroc"], seen.data.tags["best_run"]) == (0.8, best)
-    history = open_store(sweep, "quora").client.get_metric_history(parent, "best/auroc")
-    assert [(m.step, m.value) for m in history] == [(0, 0.6), (1, 0.8), (2, 0.8), (3, 0.8)]
-
-
-def test_jobs_that_report_at_the_same_time_make_one_parent_and_lose_no_report(settings):
-    values = [0.5, 0.9, 0.3, 0.8, 0.7, 0.6, 0.4, 0.2]
-    jobs = [multiprocessing.get_context("fork").Process(target=job, args=(settings, value)) for value in values]
-    for process in jobs:
-        process.start()
-    for process in jobs:
-        process.join()
-    assert [process.exitcode for process in jobs] == [0] * len(values)
-    children = [run for run in runs(settings) if "mlflow.parentRunId" in run.data.tags]
-    (parent,) = {run.data.tags["mlflow.parentRunId"] for run in children}
-    assert len(children) == len(values) == len(runs(settings)) - 1
-    history = open_store(settings, "quora").client.get_metric_history(parent, "best/auroc")
-    shown = [metric.value for metric in sorted(history, key=lambda metric: metric.step)]
-    assert [metric.step for metric in history] == list(range(len(values)))
-    assert shown == sorted(shown)
-    assert shown[-1] == stored(settings, parent).data.metrics["best/auroc"] == 0.9
+    assert seen.data.tags["best"] == "lr=1"
+    none, _ = job(sweep, float("nan"), sweep_id="all diverge")
+    describe_sweep(sweep, none, **about)
+    assert stored(sweep, none).data.metrics == {}
 
 
 def test_another_sweep_has_another_parent(settings):
     assert job(settings, 0.5)[0] != job(settings, 0.5, sweep_id="it's another")[0]
     assert job(settings, 0.5, sweep_id="it's another")[0] == job(settings, 0.5, sweep_id="it's another")[0]
-
-
-def test_a_sweep_whose_jobs_all_diverge_has_no_best(settings):
-    parent, _ = job(settings, float("nan"))
-    assert stored(settings, parent).data.metrics == {}
 
 
 # stores that fail
@@ -566,7 +542,7 @@ def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(setting
     with caplog.at_level(logging.WARNING, "twicetold"), begin(broken, params={"a": 1}) as run:
         run.log_metrics({"loss": 1.0})
         run.log_text("a", "a.txt")
-        assert run.log_model(folder, input_example={"text": ["a"]}) is None
+        assert run.log_model(folder) is None
         assert (run.id, run.tracked) == (None, False)
     (record,) = caplog.records
     assert "could not start the run dae-0: " in record.message
@@ -659,6 +635,16 @@ def test_a_store_named_in_the_environment_keeps_its_artifacts_beside_the_databas
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_a_store_that_was_moved_with_its_project_is_warned_about_once(settings, tmp_path, caplog):
+    with begin(settings):
+        pass
+    there = settings.root.rename(tmp_path / "there")
+    for _ in range(2):
+        open_store(Settings(True, None, there, "run"), "quora")
+    (said,) = [message for message in caplog.messages if "was moved" in message]
+    assert f"are still in {(settings.root / 'mlruns' / 'artifacts' / 'quora').as_uri()}" in said
+
+
 def test_several_processes_that_open_a_store_that_is_not_there_yet_are_all_tracked(tmp_path):
     program = f"""
 import sys
@@ -691,67 +677,6 @@ with start(settings, experiment="quora", name=sys.argv[1], tags={{"fingerprint":
 def test_an_unknown_origin_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"origin must be one of .*, got 'cron'"):
         Settings(True, None, tmp_path, "cron")
-
-
-@pytest.mark.parametrize(
-    ("uri", "left_out"),
-    [
-        ("http://127.0.0.1:5000", "corp.example,127.0.0.1"),
-        ("http://localhost:5000", "corp.example,localhost"),
-        ("http://mlflow.localhost:5000", "corp.example,mlflow.localhost"),
-        ("http://[::1]:5000/mlflow", "corp.example,::1"),
-        ("http://0.0.0.0:5000", "corp.example,0.0.0.0"),
-        ("https://corp.example", "corp.example"),
-        ("https://tracking.example:5000", "corp.example"),
-    ],
-)
-def test_a_server_of_this_machine_is_asked_without_a_proxy_and_others_as_the_environment_says(
-    uri, left_out, monkeypatch
-):
-    monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("NO_PROXY", "corp.example")
-    for _ in range(2):
-        connect(uri)
-    assert (os.environ["NO_PROXY"], os.environ["no_proxy"] or left_out) == (left_out, left_out)
-
-
-def test_a_proxy_is_not_asked_for_a_run_on_a_server_of_this_machine(tmp_path, monkeypatch):
-    asked = []
-
-    class Noting(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append((self.server.name, self.path))
-            self.send_response(404)
-            self.end_headers()
-
-        do_POST = do_GET
-
-        def log_message(self, *_):
-            pass
-
-    with serving(Noting, "proxy") as proxy, serving(Noting, "server") as server:
-        for name in ("http_proxy", "HTTP_PROXY"):
-            monkeypatch.setenv(name, proxy)
-        for name in ("no_proxy", "NO_PROXY"):
-            monkeypatch.setenv(name, "")
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
-        with begin(Settings(True, None, tmp_path, "run")) as run:
-            assert not run.tracked
-    assert {name for name, _ in asked} == {"server"}
-
-
-@contextmanager
-def serving(handler, name):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.name = name
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 # provenance
@@ -837,7 +762,7 @@ def test_with_tracking_off_everything_works_and_mlflow_is_never_imported(tmp_pat
     program = f"""
 import sys
 from pathlib import Path
-from twicetold_lab.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
+from twicetold_lab.tracking import Settings, describe_sweep, reopen, start, sweep_parent
 root = Path({str(tmp_path)!r})
 off = Settings(enabled=False, uri=None, root=root, origin="sweep")
 parent = sweep_parent(off, experiment="quora", sweep_id="s", name="sweep")
@@ -848,9 +773,9 @@ for make in (start, reopen):
         run.log_metrics({{"a": 1.0}}, 1)
         run.log_dataset("d", split="train", digest="x", source="y", counts={{}})
         run.log_file(root / "file"); run.log_text("x", "x.txt")
-        assert run.log_model(root, input_example={{"text": ["a"]}}) is None
+        assert run.log_model(root) is None
         assert (run.id, run.tracked, parent) == (None, False, None)
-        report_to_sweep(off, parent, experiment="quora", child=run, primary="auroc", value=1.0)
+        describe_sweep(off, parent, experiment="quora", primary="auroc", best="a", texts={{}})
 assert not any(name.split(".")[0] in ("mlflow", "torch", "pandas") for name in sys.modules)
 assert [path.name for path in root.iterdir()] == ["file"]
 """

@@ -1,11 +1,8 @@
 """A training as a job of a sweep: what it knows of the sweep, how it is named, and what it leaves there."""
 
-from twicetold.command_line import end_with_parent
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import current_process
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +55,6 @@ class Job:
         hydra = HydraConfig.get()
         if hydra.mode != RunMode.MULTIRUN:
             return None
-        end_with_launcher()
         sweep = Sweep.read(Path(hydra.sweep.dir))
         return cls(sweep, sweep.name(sweep.values(hydra.overrides.task)))
 
@@ -95,9 +91,3 @@ def code_of(cfg: DictConfig) -> str:
 def in_a_line(error: Exception) -> str:
     """The kind of an error and the first line of what it says."""
     return f"{type(error).__name__}: {shown(error).strip().partition(chr(10))[0]}"
-
-
-def end_with_launcher() -> None:
-    """Have a job that a launcher runs in a process of its own end when the launcher is killed."""
-    if current_process().name != "MainProcess":
-        end_with_parent()

@@ -112,24 +112,17 @@ def changes(stale: Iterable[str], rendered: Path, ran_with: Path) -> list[str]:
         rendered: folder that compose wrote.
         ran_with: folder with the settings of each stage's last run, `<stage>.yaml`, as far as they are known.
     """
+    from twicetold_lab.tracking.notes import dotted  # compose, which needs none of this, is to begin soon
+
     lines = []
     for stage in sorted(stale):
         files = [ran_with / f"{stage}.yaml", settings_file(stage, rendered)]
         if all(file.is_file() for file in files):
             reads = READS.get(stage.partition("@")[0].removesuffix("_ensemble"), ())
-            one, other = ({k: v for name in reads for k, v in _flat(_at(_read(f), name), name)} for f in files)
+            one, other = (dotted({name: _at(config, name) for name in reads}) for config in map(_read, files))
             differing = [key for key in {**one, **other} if one.get(key) != other.get(key)]
             lines += [f"{stage}: {key} {one.get(key)!r} -> {other.get(key)!r}" for key in differing]
     return lines
-
-
-def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values of settings."""
-    if isinstance(value, dict) and value:
-        for name, inner in value.items():
-            yield from _flat(inner, f"{key}.{name}")
-    else:
-        yield key, value
 
 
 def _digest(value: Any) -> str:

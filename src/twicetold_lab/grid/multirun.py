@@ -37,7 +37,6 @@ from twicetold_lab.grid.study import (
     ranking,
     read_result,
     read_study,
-    save_figures,
     sweep_folder,
 )
 from twicetold_lab.grid.trials import open_search, space_of
@@ -166,16 +165,15 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             continue
         best = composed([*sweep.overrides, *overrides_of(done[0].params)])
         config_of_best = OmegaConf.to_yaml(best, resolve=True)
-        settings = _settings(best)
+        settings, primary = _settings(best), done[0].user_attrs[METRIC]
         tracking.describe_sweep(
             settings,
             parent,
             experiment=data,
+            primary=primary,
             best=sweep.name(done[0].params),
             texts={"ranking.txt": text, "best.yaml": config_of_best},
-            figures=save_figures(study, sweep.folder) if len(sweep.parents) == 1 else [],
         )
-        primary = done[0].user_attrs[METRIC]
         page = tracking.address_of_sweep(settings, parent, experiment=data, primary=primary, params=[*sweep.varies])
         if page is not None:
             print(f"its runs, with `make ui`: {page}", flush=True)

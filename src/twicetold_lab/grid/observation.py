@@ -1,12 +1,10 @@
 """Observation of a training: its run in MLflow, the terminal. No stage depends on any of it."""
 
 import os
-import shutil
 import signal
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -26,15 +24,10 @@ from twicetold_lab.scoring.deciding import decide, read_trained
 from twicetold_lab.training.cell import Trained
 from twicetold_lab.training.schedule import OnEpoch
 
-KEPT_DAYS = 30
-"""So long a training that was stopped can be gone on with; settings, code or data may have changed for good since."""
-
 
 @contextmanager
 def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
     """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
-
-    When it has ended well, checkpoints that others left long ago are removed.
 
     Raises:
         BlockingIOError: if another process does.
@@ -57,31 +50,6 @@ def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
         for split in ("train", "val"):
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=source, counts=corpus.card)
         yield run
-    forget_old(training.checkpoints.parent)
-
-
-def forget_old(checkpoints: Path) -> None:
-    """Remove checkpoints and locks that no training has written to for `KEPT_DAYS`, and that no process holds.
-
-    Args:
-        checkpoints: folder with a folder of each training that was stopped, and a lock beside it.
-    """
-    limit = time.time() - KEPT_DAYS * 24 * 60 * 60
-    for one in {path.with_suffix("") for path in checkpoints.iterdir()}:
-        lock = one.with_suffix(".lock")
-        with suppress(OSError):  # another process trains, or removes it as well
-            if _last_written(one, lock) > limit:
-                continue
-            with only_process(lock, "a training"):
-                if one.is_dir() and _last_written(one) <= limit:
-                    shutil.rmtree(one)
-                    print(f"{one}: removed, as no training has gone on from it for {KEPT_DAYS} days")
-
-
-def _last_written(*paths: Path) -> float:
-    """When a file of these paths was written last."""
-    files = [file for path in paths for file in (path, *path.rglob("*")) if file.exists()]
-    return max((file.stat().st_mtime for file in files), default=0.0)
 
 
 @contextmanager
@@ -122,18 +90,10 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRu
         rows_of = cached_rows(corpus, Path(training.cfg.paths.features), key=who.feature_key)
         read = read_trained(out / layout.TRAINED, rows_of).keeping(corpus.members["val"])
         decide(out / layout.TRAINED, out / layout.MODEL, read, corpus, training.parts.selection)
-        run.log_model(out / layout.MODEL, input_example=corpus.example())
+        run.log_model(out / layout.MODEL)
     result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(training.code))
     run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
     if job is not None:
-        tracking.report_to_sweep(
-            training.tracking,
-            training.parent,
-            experiment=who.data,
-            child=run,
-            primary=result.metric,
-            value=result.value,
-        )
         record(out, who.outcome, result)
     return result
 

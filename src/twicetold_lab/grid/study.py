@@ -3,16 +3,14 @@
     sweep.json      what the command said and what varies (`Sweep`)
     <number>/       run folder of each job of a grid or trial of a search
       result.json   of a grid's job: its value on validation, or why it failed
-    journal.log     study of a search
+    study.db        study of a search, a SQLite file
 
 The id is made of the command, so that the same command finds its folder again.
 """
 
 import hashlib
 import json
-import logging
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,16 +19,18 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
-from twicetold.files import write_file, write_json
+from twicetold.errors import shown
+from twicetold.files import write_json
 
 if TYPE_CHECKING:  # it takes a moment to import, and every training imports this module
     import optuna
 
 SWEEPS = Path("multirun")
-SWEEP, RESULT, JOURNAL = "sweep.json", "result.json", "journal.log"
+SWEEP, RESULT, STUDY = "sweep.json", "result.json", "study.db"
 NOT_IN_ID = ("hydra", "tracking.", "runtime.", "trials=", "workers=", "worker=")
 """Beginnings of overrides that change how a sweep runs and not what it finds."""
 SHOWN = 10  # rows of the ranking
+WRITTEN_WITHIN = 300.0  # seconds that a process waits while others write to the study
 SEED = "seed"
 ERROR, METRIC, EPOCHS, CODE = "error", "metric", "epochs", "code"  # attributes of a trial; CODE: with versions
 ATTEMPT, ATTEMPTS = "attempt", 3  # an attribute too, and how often a trial that was stopped is tried
@@ -143,15 +143,23 @@ def read_study(sweep: Sweep) -> "optuna.Study":
     return study
 
 
-def storage(folder: Path) -> "optuna.storages.JournalStorage":
+def storage(folder: Path) -> "optuna.storages.RDBStorage":
     """The storage of a search, which several processes may use at the same time.
 
     Raises:
-        ValueError: if its journal is damaged.
+        ValueError: if its file is damaged.
     """
-    from twicetold_lab.grid.journal import open_journal
+    from optuna.storages import RDBStorage
 
-    return open_journal(folder / JOURNAL)
+    file = (folder / STUDY).resolve()
+    try:
+        return RDBStorage(f"sqlite:///{file}", engine_kwargs={"connect_args": {"timeout": WRITTEN_WITHIN}})
+    except Exception as error:  # of its database, of every kind
+        why = shown(error).partition("\n")[0]
+        raise ValueError(
+            f"cannot read the study of the search, {folder / STUDY} ({why}). To search anew, remove the folder: rm -r "
+            f"{folder}"
+        ) from error
 
 
 def read_result(folder: Path) -> dict[str, Any]:
@@ -165,31 +173,6 @@ def finished(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
     """Trials with a value, the best first; if the dataset varies, dataset by dataset."""
     done = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
     return sorted(done, key=lambda trial: (trial.params.get("data", ""), -(trial.value or 0.0), trial.number))
-
-
-def save_figures(study: "optuna.Study", folder: Path) -> list[Path]:
-    """Optuna's figures: importance of each key, parallel coordinates, slices; none of fewer than three values."""
-    import matplotlib
-    from optuna.visualization import matplotlib as draw
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    logging.getLogger("matplotlib.category").setLevel(logging.WARNING)  # that choices look like numbers
-
-    if len({trial.value for trial in finished(study)}) < 3:
-        return []
-    made = []
-    for name in ("param_importances", "parallel_coordinate", "slice"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are called experimental
-            getattr(draw, f"plot_{name}")(study)
-        made.append(folder / f"{name}.png")
-        with write_file(made[-1]) as target:
-            plt.gcf().set_size_inches(max(8, 3 * len(study.best_params)), 5)
-            plt.savefig(target, bbox_inches="tight", dpi=100)
-        plt.close("all")
-    return made
 
 
 def counts(study: "optuna.Study") -> str:
@@ -255,9 +238,9 @@ def means_over_seeds(sweep: Sweep, done: Sequence["optuna.trial.FrozenTrial"]) -
     data = [others.index("data")] if "data" in others else []
     ranked = sorted(values.items(), key=lambda entry: ([entry[0][at] for at in data], -mean(entry[1])))
     rows = [["mean", "sd", "seeds", *others]]
-    for shown, each in ranked[:SHOWN]:
+    for words, each in ranked[:SHOWN]:
         spread = f"{stdev(each):.4f}" if len(each) > 1 else ""
-        rows.append([f"{mean(each):.4f}", spread, f"{len(each)}", *shown])
+        rows.append([f"{mean(each):.4f}", spread, f"{len(each)}", *words])
     more = [f"  and {len(ranked) - SHOWN} more"] if len(ranked) > SHOWN else []
     return ["means over seeds:", *_table(rows), *more]
 

@@ -1,13 +1,12 @@
 """A search: workers ask one study for values, train with them, and tell it what came out.
 
-A trial holds a lock while it runs. The kernel frees it when its process ends, so that the next start knows which trials
-were stopped by Ctrl-C, a kill or a reboot: these are tried again, and go on from the last epoch of their training.
+One call at a time runs a search (`multirun.LOCK`), so the trials that run in its study when a call begins were stopped
+by Ctrl-C, a kill or a reboot. They are tried again, and go on from the last epoch of their training.
 """
 
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,12 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold.errors import Pruned
-from twicetold.files import one_at_a_time, only_process
+from twicetold.files import one_at_a_time
 from twicetold.printable import print
 from twicetold_lab.grid.code_identity import code_now, learnt_from
-from twicetold_lab.grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
+from twicetold_lab.grid.jobs import Job, Result, in_a_line
 from twicetold_lab.grid.recipe import composed
-from twicetold_lab.grid.settings import CONF, without_hydra
+from twicetold_lab.grid.settings import without_hydra
 from twicetold_lab.grid.study import (
     ATTEMPT,
     ATTEMPTS,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     import optuna
 
 KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
-ASKING, RUNNING = "asking.lock", "running.lock"
+ASKING = "asking.lock"  # held while a worker counts the trials and takes the next one
 NOW = "now"  # attribute of the trial of the values that the config has now, which the others are compared with
 Train = Callable[[DictConfig, Path, Job], Result]
 
@@ -109,7 +108,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     code = code_now("train", config, learnt_from(config))
     made_with = Identity.of(config, processed, triplets, code=code).outcome
-    if study.user_attrs.setdefault("made_with", made_with) != made_with or of_other_code(sweep, study):
+    if study.user_attrs.setdefault("made_with", made_with) != made_with:
         raise ValueError(
             f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
             f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
@@ -119,61 +118,33 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         study.set_user_attr("made_with", made_with)
         study.enqueue_trial(values_now(cfg, space), user_attrs={NOW: True})
         return
-    with one_at_a_time(sweep.folder / ASKING):
-        take_back(study, sweep)
+    take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
 
 
-def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
-    """True if a trial chose parts whose code has changed since; `made_with` covers the other parts."""
-    chosen = [key for key in sweep.varies if (CONF / key).is_dir() or key.endswith("_target_")]
-    last = {
-        tuple(trial.params.get(key) for key in chosen): (trial, trial.user_attrs[CODE])
-        for trial in study.get_trials(deepcopy=False)
-        if chosen and CODE in trial.user_attrs
-    }
-    return any(
-        code_of(composed([*sweep.overrides, *overrides_of(trial.params)])) != code for trial, code in last.values()
-    )
-
-
 def take_back(study: "optuna.Study", sweep: Sweep) -> None:
-    """Have the trials tried again whose process has ended without a word: it was killed, or its machine was.
-
-    Only the process that holds `ASKING` may do so.
-    """
+    """Have the trials tried again that run in the study, while no worker does."""
     for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
-        try:
-            with only_process(sweep.model(trial.number) / RUNNING, "trial"):
-                if study.trials[trial.number].state != _state("RUNNING"):  # it has ended in the meantime
-                    continue
-                attempt = trial.user_attrs.get(ATTEMPT, 1)
-                study.tell(trial.number, state=_state("FAIL"))
-                if attempt < ATTEMPTS:
-                    study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
-                shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
-        except BlockingIOError:  # its process is at work
-            continue
+        attempt = trial.user_attrs.get(ATTEMPT, 1)
+        study.tell(trial.number, state=_state("FAIL"))
+        if attempt < ATTEMPTS:
+            study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
+        shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
 
 
 def work(cfg: DictConfig, train: Train) -> None:
     """Run trials, as one worker, until the study has enough."""
-    end_with_launcher()
     sweep = Sweep.read(Path(HydraConfig.get().sweep.dir))
     space = ranges(sweep)
     study = study_of(sweep, cfg, seed=cfg.worker)
     while True:
-        with ExitStack() as held:
-            with one_at_a_time(sweep.folder / ASKING):
-                take_back(study, sweep)  # of other workers
-                if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
-                    return
-                trial = study.ask(space)
-                out = sweep.model(trial.number)
-                held.enter_context(only_process(out / RUNNING, f"trial {trial.number}"))
-            _try(study, trial, partial(_train_trial, trial, sweep, train))
-            if study.trials[trial.number].state.name != "COMPLETE":
-                shutil.rmtree(out, ignore_errors=True)
+        with one_at_a_time(sweep.folder / ASKING):
+            if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
+                return
+            trial = study.ask(space)
+        _try(study, trial, partial(_train_trial, trial, sweep, train))
+        if study.trials[trial.number].state.name != "COMPLETE":
+            shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
 
 
 def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":

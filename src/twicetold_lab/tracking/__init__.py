@@ -19,7 +19,7 @@ from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_p
 from twicetold_lab.tracking.repository import commit_now
 from twicetold_lab.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold_lab.tracking.store import Settings, Store, existing, insist, open_store, tracking
-from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, report_to_sweep, sweep_parent
+from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, sweep_parent
 
 FAMILY = "model"  # a tag, and a parameter, since charts of several runs have parameters alone for their axes
 
@@ -31,7 +31,6 @@ __all__ = [
     "describe_sweep",
     "end_lost_runs",
     "reopen",
-    "report_to_sweep",
     "start",
     "sweep_parent",
 ]

@@ -14,7 +14,7 @@ from twicetold.printable import printable
 
 SOURCE = Path(__file__).parents[2]
 REPOSITORY = SOURCE.parent if SOURCE.name == "src" else None
-"""The checkout; None if the package is installed, or was unpacked with a logged model."""
+"""The checkout; None if the package is installed."""
 WITHOUT_COMMANDS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 SECONDS = 60.0  # for the files of a revision
 IN_GIT = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")

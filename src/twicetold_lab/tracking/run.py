@@ -7,7 +7,7 @@ does nothing, so that a server that is down is waited for only once.
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -189,14 +189,13 @@ class TrackedRun:
         """Log a text without passwords as the artifact `file` (a path relative to the run's artifacts)."""
         self._write(f"log {file}", lambda client: client.log_text(self.id, without_passwords(text), file))
 
-    def log_model(self, model_folder: Path, *, input_example: Mapping[str, Sequence[str]]) -> str | None:
-        """Log the model folder as a model that `mlflow models predict` and `mlflow.pyfunc.load_model` can load.
+    def log_model(self, model_folder: Path, **_: Any) -> str | None:
+        """Log the model folder, as `twicetold.load` reads it.
 
         The run's latest metrics, and all later ones, are logged for the model as well.
 
         Args:
-            model_folder: what `twicetold.trained.model_folder.load_model` reads.
-            input_example: column -> values: either `text`, or `left` and `right`.
+            model_folder: of the trained model.
 
         Returns:
             The model's address `models:/…`, or None where nothing is tracked.
@@ -215,9 +214,7 @@ class TrackedRun:
 
             assert self._store is not None
             assert self.id is not None
-            model_id = log(
-                self._store, self.id, model_folder, name=self.name, input_example=input_example, params=self._params
-            )
+            model_id = log(self._store, self.id, model_folder, name=self.name, params=self._params)
             self._model_id = model_id
             rows = [
                 Metric(m.key, m.value, m.timestamp, m.step, model_id=model_id, **self._dataset_of(m.key))

@@ -8,19 +8,17 @@ MLflow is imported when a store is opened for the first time.
 """
 
 import fcntl
-import ipaddress
 import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from twicetold.errors import shown
 from twicetold.files import open_lock, write_file
-from twicetold_lab.tracking.moved import mend
 
 T = TypeVar("T")
 
@@ -110,16 +108,17 @@ def open_store(settings: Settings, experiment: str) -> Store:
     stored = insist(lambda: client.get_experiment_by_name(experiment))
     if stored is None:
         return Store(client, _create_experiment(client, experiment, location))
+    if location and stored.artifact_location != location:
+        _warn_once(
+            f"the store at {uri} was moved: files of the runs of {experiment} are still in {stored.artifact_location}, "
+            "and new ones go there, as MLflow stores whole paths. To begin anew, remove the file of the store"
+        )
     return Store(client, stored.experiment_id)
 
 
 def connect(uri: str) -> Any:
-    """An `mlflow.MlflowClient` of the store at an address; one that was moved is mended, see `tracking.moved`."""
+    """An `mlflow.MlflowClient` of the store at an address."""
     prepare()
-    if uri.startswith(SQLITE):
-        mend(Path(uri.removeprefix(SQLITE)).resolve())
-    else:
-        ask_directly(uri)
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
@@ -156,49 +155,13 @@ def insist(write: Callable[[], T]) -> T:
     return write()
 
 
-@contextmanager
-def readable(what: str) -> Iterator[None]:
-    """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store.
-
-    Raises:
-        ValueError: if it refused.
-    """
-    try:
-        yield
-    except (ValueError, OSError):  # of our own, and of files; requests' errors are OSErrors
-        raise
-    except Exception as error:
-        reason = " ".join(shown(error).split()) or type(error).__name__
-        raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
-
-
 def prepare() -> None:
     """Settings that MLflow reads when it is imported, and less of its talk."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # migrations, model saving and monitoring are chatty
-    for name in ("alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
+    for name in ("alembic", "mlflow.system_metrics"):  # migrations and monitoring are chatty
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
-
-
-def ask_directly(uri: str) -> None:
-    """Leave a server of this machine out of what `HTTP_PROXY` is asked for: a proxy would look for it on its own."""
-    host = urlsplit(uri).hostname or ""
-    if host != "localhost" and not host.endswith(".localhost") and not _is_of_this_machine(host):
-        return
-    left_out = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    names = [name.strip() for name in left_out.split(",") if name.strip()]
-    if host not in names and "*" not in names:
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join([*names, host])  # some read one, some the other
-
-
-def _is_of_this_machine(host: str) -> bool:
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:  # a name
-        return False
-    return ip.is_loopback or ip.is_unspecified
 
 
 def _make_database(file: Path) -> None:
@@ -243,6 +206,11 @@ def warn_untracked(what: str, error: Exception) -> None:
         what,
         reason,
     )
+
+
+@cache
+def _warn_once(message: str) -> None:
+    _logger.warning(message)
 
 
 def _create_experiment(client: Any, experiment: str, location: str | None) -> str:

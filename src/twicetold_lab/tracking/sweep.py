@@ -1,20 +1,13 @@
-"""One parent run for all jobs of a sweep, which shows the best of them.
+"""One parent run for all jobs of a sweep, which shows the best of them when the sweep has ended.
 
-It is made before the first job and found again by its tag `sweep`, also by a later call of the same sweep. It is closed
-after each job, because no job knows whether it is the last.
-
-Jobs that end at the same time take turns: each reads what the others have reported before it writes.
+It is made before the first job and found again by its tag `sweep`, by a later call of the same sweep.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from math import isnan
-from pathlib import Path
+from collections.abc import Mapping
 
-from twicetold.files import one_at_a_time
 from twicetold.printable import without_passwords
 from twicetold_lab.tracking.pages import PARENT
-from twicetold_lab.tracking.run import ERROR, TrackedRun
+from twicetold_lab.tracking.run import ERROR
 from twicetold_lab.tracking.store import Settings, Store, insist, open_store, tracking
 
 
@@ -34,33 +27,8 @@ def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: st
         return None
     with tracking(f"make the parent run of sweep {sweep_id}"):
         store = open_store(settings, experiment)
-        with _turn(settings):
-            return insist(lambda: _find_or_make(store, {"origin": settings.origin, "sweep": sweep_id}, name))
+        return insist(lambda: _find_or_make(store, {"origin": settings.origin, "sweep": sweep_id}, name))
     return None
-
-
-def report_to_sweep(
-    settings: Settings, parent: str | None, *, experiment: str, child: TrackedRun, primary: str, value: float
-) -> None:
-    """Log a job's result in the sweep's parent run, which shows the best value so far and its run.
-
-    The parent's metric `best/<primary>` has one step for each job. Higher is better, as for every primary metric.
-
-    Args:
-        settings: whether and where.
-        parent: what `sweep_parent` returned.
-        experiment: the dataset's name.
-        child: the job's run.
-        primary: the primary metric's name.
-        value: its value on validation; NaN is never best.
-    """
-    if not settings.enabled or parent is None or child.id is None:
-        return
-    name = f"best/{primary}"
-    with tracking(f"report to the sweep's parent run {parent}"):
-        store = open_store(settings, experiment)
-        with _turn(settings):
-            insist(lambda: _report(store, parent, name, child.id, value))
 
 
 def end_lost_runs(settings: Settings, parent: str | None, *, experiment: str) -> None:
@@ -86,9 +54,9 @@ def describe_sweep(
     parent: str | None,
     *,
     experiment: str,
+    primary: str,
     best: str,
     texts: Mapping[str, str],
-    figures: Sequence[Path],
 ) -> None:
     """Log what came out of a sweep in its parent run; a later call replaces it.
 
@@ -96,24 +64,22 @@ def describe_sweep(
         settings: whether and where.
         parent: what `sweep_parent` returned.
         experiment: the dataset's name.
+        primary: the primary metric's name; the highest is the best.
         best: what differs in the best run, for the tag `best`.
         texts: file name -> content.
-        figures: files for the folder `figures`.
     """
     if not settings.enabled or parent is None:
         return
     with tracking(f"describe the sweep in its parent run {parent}"):
         store = open_store(settings, experiment)
         store.client.set_tag(parent, "best", best)
+        of_sweep, metric = f"tags.`{PARENT}` = '{parent}'", f"best/{primary}"
+        ranked = store.client.search_runs([store.experiment_id], of_sweep, order_by=[f"metrics.`{metric}` DESC"])
+        if ranked and metric in ranked[0].data.metrics:
+            store.client.set_tag(parent, "best_run", ranked[0].info.run_id)
+            store.client.log_metric(parent, metric, ranked[0].data.metrics[metric])
         for name, text in texts.items():
             store.client.log_text(parent, without_passwords(text), name)
-        for figure in figures:
-            store.client.log_artifact(parent, str(figure), "figures")
-
-
-def _turn(settings: Settings) -> AbstractContextManager[None]:
-    """One process at a time, among those that share the project's folder, as the jobs of a sweep do."""
-    return one_at_a_time(settings.root / "mlruns" / ".sweeps.lock")
 
 
 def _find_or_make(store: Store, tags: Mapping[str, str], name: str) -> str:
@@ -123,13 +89,3 @@ def _find_or_make(store: Store, tags: Mapping[str, str], name: str) -> str:
     made = store.client.create_run(store.experiment_id, tags=tags, run_name=name)
     store.client.set_terminated(made.info.run_id)
     return str(made.info.run_id)
-
-
-def _report(store: Store, parent: str, name: str, child: str | None, value: float) -> None:
-    earlier = [metric.value for metric in store.client.get_metric_history(parent, name)]
-    best = max((v for v in earlier if not isnan(v)), default=float("-inf"))
-    if value > best:
-        store.client.set_tag(parent, "best_run", child)
-    if not isnan(value) or earlier:
-        store.client.log_metric(parent, name, value if value > best else best, step=len(earlier))
-    store.client.set_terminated(parent)

@@ -3,6 +3,7 @@
 import re
 import shutil
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -217,3 +218,15 @@ def test_a_missing_text_is_named_with_its_row(run):
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'lode'"):
         _ = twicetold.lode
+
+
+def test_the_application_in_the_guide_answers_as_the_library_does(run, monkeypatch):
+    page = Path(__file__).parents[3] / "docs" / "guides" / "serving.md"
+    (code,) = re.findall(r"^```python\n(from fastapi.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    model = twicetold.load(run("static"))
+    monkeypatch.setattr(twicetold, "load", lambda place: model)
+    names = {}
+    exec(code, names)
+    sides = ["bank rate cut", "rain"], ["bank rate film", "rain"]
+    answer = names["pairs"](names["Pairs"](left=sides[0], right=sides[1]))
+    assert answer == {"probability": model.predict_proba(*sides).tolist()}

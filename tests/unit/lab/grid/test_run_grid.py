@@ -1,18 +1,16 @@
 """`tools/run_grid.py`: what it does where a process is lost, and how it records."""
 
 import importlib.util
-import multiprocessing
-import os
+import re
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
 from dvc.scm import SCMError
 
-from twicetold_lab.grid.fan_out import do_without_git
+from twicetold_lab.grid.dvc_stages import do_without_git
 
 ROOT = Path(__file__).parents[4]
 
@@ -23,7 +21,6 @@ def run_grid(monkeypatch):
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "get_context", lambda _: multiprocessing.get_context("fork"))
     return module
 
 
@@ -50,34 +47,32 @@ def test_in_a_git_repository_dvc_goes_on_to_use_it(tmp_path, monkeypatch):
         assert list((folder / ".dvc").iterdir()) == []
 
 
-def lose(tasks, results):
-    for name in iter(tasks.get, None):
-        if name == "lost":
-            results.close()
-            results.join_thread()  # what this process said before is on its way
-            os._exit(9)
-        if name == "slow":
-            time.sleep(1)
-        results.put((name, True, 1.0, ""))
+LOSING = """
+import os
+from contextlib import suppress
+
+def work(connection):
+    with suppress(EOFError):
+        while True:
+            name = connection.recv()
+            if name == "lost":
+                os._exit(9)
+            connection.send((name, True, 1.0, ""))
+"""
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_lost_process_is_an_error_and_not_waited_for(run_grid, jobs, monkeypatch):
-    monkeypatch.setattr(run_grid, "work", lose)
-    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
-    plan = run_grid.Plan({"one": set(), "lost": set(), "after": {"lost"}}, {"one": 2.0, "lost": 1.0, "after": 1.0})
-    with pytest.raises(SystemExit, match=r"these ended .*: \d+ with 9\. What is finished is kept"):
-        run_grid.run(plan, jobs=jobs)
-    assert plan.done == {"one"}
-
-
-def test_what_another_process_ran_when_one_was_lost_is_noted(run_grid, monkeypatch):
-    monkeypatch.setattr(run_grid, "work", lose)
-    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
-    plan = run_grid.Plan({"slow": set(), "lost": set()}, {"slow": 2.0, "lost": 1.0})
-    with pytest.raises(SystemExit, match="these ended"):
-        run_grid.run(plan, jobs=2)
-    assert plan.took == {"slow": 1.0}
+def test_a_lost_process_fails_its_stage_and_leaves_the_others(run_grid, jobs, monkeypatch, tmp_path):
+    (tmp_path / "losing.py").write_text(LOSING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(run_grid, "work", importlib.import_module("losing").work)
+    after = {"one": set(), "lost": set(), "after": {"lost"}, "last": {"one"}}
+    plan = run_grid.Plan(after, dict.fromkeys(after, 1.0) | {"lost": 2.0})
+    run_grid.run(plan, jobs=jobs)
+    assert plan.done == {"one", "last"}
+    assert plan.took == {"one": 1.0, "last": 1.0}
+    assert plan.failed.keys() == {"lost"}
+    assert re.fullmatch(r"process \d+ ended with status 9", plan.failed["lost"])
 
 
 def test_a_record_replaces_the_former_one_as_a_whole(run_grid, tmp_path, monkeypatch):
