@@ -124,43 +124,6 @@ def test_plain_pairs_give_the_cross_entropy_of_torch(similarity, symmetric, mine
     torch.testing.assert_close(ours, theirs)
 
 
-def test_equation_5_of_dssm_with_gamma_and_its_random_documents():
-    encoded, gamma = batch(7, 5, labels=False, groups=False), 20
-    q, d = encoded.anchor.embedding, encoded.positive.embedding
-    probability = []
-    for i in range(7):
-        documents = [i] + [(i + shift) % 7 for shift in range(1, 5)]
-        exponentials = [math.exp(gamma * cosine_similarity(q[i], d[j], dim=0).item()) for j in documents]
-        probability.append(exponentials[0] / sum(exponentials))
-    expected = -sum(math.log(p) for p in probability) / 7
-    assert nce(temperature=1 / gamma, negatives=4)(encoded)["loss"].item() == pytest.approx(expected)
-
-
-def test_equation_2_of_dpr_with_the_mined_passages_of_all_questions():
-    encoded = batch(6, 2, labels=False, groups=False, negative=True)
-    q, gold, hard = (side.embedding for side in (encoded.anchor, encoded.positive, encoded.negative))
-    losses = []
-    for i in range(6):
-        negatives = [gold[j] for j in range(6) if j != i] + list(hard)
-        total = sum(math.exp((q[i] @ passage).item()) for passage in negatives)
-        own = math.exp((q[i] @ gold[i]).item())
-        losses.append(-math.log(own / (own + total)))
-    objective = nce(temperature=1.0, similarity="dot")
-    assert objective(encoded)["loss"].item() == pytest.approx(sum(losses) / 6)
-
-
-@pytest.mark.parametrize("negatives", [None, 2])
-def test_the_loss_of_several_views_is_the_sum_of_their_losses(negatives):
-    encoded, objective = batch(6, 1, negative=True, views=3), nce(negatives=negatives, symmetric=True)
-    codes = {name: getattr(encoded, name) for name in ("label", "group", "positive_group", "negative_group")}
-    total = 0.0
-    for view in range(3):
-        document = (side.extra.document[:, view] for side in (encoded.positive, encoded.negative))
-        alone = EncodedBatch(*map(Encoding, (encoded.anchor.extra.query[:, view], *document)), **codes)
-        total += objective(alone)["loss"].item()
-    assert objective(encoded)["loss"].item() == pytest.approx(total)
-
-
 def test_the_batch_is_never_compared_in_one_piece():
     size, largest = 2048, 0
 
@@ -202,16 +165,6 @@ def test_every_negative_is_drawn_equally_often():
     torch.manual_seed(0)
     counts = sum(_drawn(rows.masks(every)[1], rows, every, 4).float() for _ in range(1000))
     assert (counts.fill_diagonal_(500) - 500).abs().max() < 75  # 4.7 standard deviations
-
-
-def test_a_pair_with_label_0_is_pushed_apart_and_pairs_with_label_1_together():
-    anchor, positive = side(6, 0), side(6, 1)
-    label, kin = torch.tensor([1.0, 0, 1, 0, 1, 1]), torch.zeros(6, dtype=torch.int64)  # no negatives but labelled ones
-    encoded = EncodedBatch(anchor, positive, label=label, group=kin, positive_group=kin)
-    nce()(encoded)["loss"].backward()
-    step = anchor.embedding.detach() - 1e-4 * normalize(anchor.embedding.grad, dim=1)
-    change = cosine_similarity(step, positive.embedding) - cosine_similarity(anchor.embedding, positive.embedding)
-    assert ((change > 0) == (label == 1)).all()
 
 
 @pytest.mark.parametrize("size", [0, 4])

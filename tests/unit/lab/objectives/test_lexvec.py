@@ -64,15 +64,6 @@ def test_loss_and_gradients_are_in_expectation_those_of_the_equations(window):
         torch.testing.assert_close(one, other, rtol=0, atol=2e-2)
 
 
-def test_products_that_are_the_associations_have_no_loss():
-    words, vectors, contexts = words_of(TEXTS, size=5)
-    with torch.no_grad():
-        vectors.copy_(torch.eye(5))
-        contexts.copy_(MATRIX.T)
-    words = AssociatedWords(**vars(words) | {"vector": vectors[words.number]})
-    assert loss_of(words).item() == pytest.approx(0)
-
-
 def test_words_without_associations_are_an_error():
     words, *_ = words_of(TEXTS)
     plain = WordsInContext(words.vector, words.number, words.offsets, words.contexts, words.counts)

@@ -68,19 +68,6 @@ def test_a_cosine_is_scaled_and_shifted_by_what_the_objective_learns():
     assert {name for name, p in objective.named_parameters() if p.grad.abs() > 0} == {"log_scale", "threshold"}
 
 
-def test_a_learnt_scale_can_be_sure_of_a_cosine_where_the_bare_cosine_cannot():
-    sure = torch.where(LABEL == 1, 1.0, -1.0)
-    bare = PairBce()(batch(score=sure))["loss"].item()
-    assert bare == pytest.approx(math.log1p(math.exp(-1)))
-    objective = PairBce(scale=1.0)
-    optimizer = torch.optim.Adam(objective.parameters(), lr=0.1)
-    for _ in range(60):
-        optimizer.zero_grad()
-        objective(batch(score=sure))["loss"].backward()
-        optimizer.step()
-    assert objective(batch(score=sure))["loss"].item() < bare / 20
-
-
 def test_what_a_part_of_a_weighted_sum_learns_is_among_its_parameters():
     parts = {"pairs": PairBce(scale=4.0)}
     assert len(list(WeightedSum(parts=parts, weights={"pairs": 1}).parameters())) == 2
