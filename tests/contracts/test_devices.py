@@ -138,7 +138,7 @@ def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, tr
     np.testing.assert_allclose(scores, there, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("model", ["siamese_cnn", "static_mlp", "mfilm"])  # Adam, Adam by rows, a solver
+@pytest.mark.parametrize("model", ["siamese_cnn", "static_mlp", "film", "mfilm"])  # Adam, by rows, solvers
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(model, recipe, train, pretended):
     cfg = recipe(model)
 
