@@ -21,14 +21,6 @@ def test_every_headline_has_its_own_id_and_no_text_occurs_twice(corpus):
     assert len({text.casefold() for text in corpus.texts.to_pylist()}) == len(corpus)
 
 
-def test_splits_cover_everything_and_share_no_story(corpus):
-    assert sum(len(corpus.members[s]) for s in SPLITS) == len(corpus)
-    stories = [set(corpus.groups["story"][corpus.members[s]].tolist()) for s in SPLITS]
-    assert len(set.union(*stories)) == sum(map(len, stories))
-    shares = np.array([len(s) for s in stories]) / sum(map(len, stories))
-    np.testing.assert_allclose(shares, [0.6, 0.2, 0.2], atol=0.01)
-
-
 def test_a_story_has_one_category_and_is_told_by_each_publisher_at_most_once(corpus):
     story, category = corpus.groups["story"], corpus.groups["category"]
     publisher = corpus.fields["publisher"].to_pylist()

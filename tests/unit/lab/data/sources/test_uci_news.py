@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import toy_news, uci_news
 from twicetold_lab.data.sources.uci_news import publication_days
 
@@ -93,24 +92,12 @@ def test_the_story_split_puts_no_story_on_two_sides(raw):
     assert corpus.group_names == {"category": ["business", "entertainment", "health", "technology"]}
 
 
-def test_category_codes_follow_their_names(raw):
-    corpus = uci_news.read(raw, name="x")
-    row = corpus.ids.to_pylist().index("7")  # story 1, category t
-    assert corpus.group_names["category"][corpus.groups["category"][row]] == "technology"
-
-
 def test_limit_keeps_every_category_in_every_split_and_is_deterministic(raw):
     corpus = uci_news.read(raw, name="x", limit=40)
     assert 36 <= len(corpus) <= 46
     for members in corpus.members.values():
         assert len(np.unique(corpus.groups["category"][members])) >= 2
     assert corpus.ids == uci_news.read(raw, name="x", limit=40).ids
-
-
-def test_the_corpus_survives_saving(raw, tmp_path):
-    corpus = uci_news.read(raw, name="x")
-    corpus.save(tmp_path / "out")
-    assert Corpus.load(tmp_path / "out").card == corpus.card
 
 
 def test_wrong_options_and_missing_files_are_named(raw, tmp_path):
