@@ -27,12 +27,6 @@ def test_numbers_are_the_models_own_ids_plus_one_and_zero_is_unknown(tokens, tin
     assert rows.width == len(theirs) + 1
 
 
-def test_a_text_is_cut_to_max_length_special_tokens_included(tokens):
-    rows = tokens.transform(["film " * 50])
-    assert len(rows.indices) == 12
-    assert rows.indices[-1] == 4  # [SEP], id 3
-
-
 def test_a_second_text_follows_a_bert_separator_at_once_and_a_roberta_separator_doubled(tokens):
     bert = tokens.shape["transformer"]
     assert (bert["begins"], bert["between"], bert["unknown"]) == (1, [], 1)

@@ -149,19 +149,6 @@ class Scores(TrainedModel):
         return self.scores[left - left.min()].astype(np.float32)
 
 
-def test_members_that_err_on_different_pairs_are_better_together(questions):
-    label = questions.pairs["val"].label
-    wrong = np.eye(len(label))[:3]  # each member takes another pair for what it is not
-    members = {f"{n}": Scores(np.abs(label - mistake), label) for n, mistake in enumerate(wrong)}
-    alone = [ScoreCounts.of(member.scores, label).auroc() for member in members.values()]
-    ensemble, _, _, together = make_ensemble(members, questions, SELECTION, lambda featuriser, member: None)
-    assert max(alone) < 1
-    assert together == 1
-    pairs = questions.pairs["val"]
-    scores = ensemble.read_corpus(lambda featuriser, member: None).score(pairs.left, pairs.right)
-    np.testing.assert_array_equal(ensemble.decision.duplicate(scores), label == 1)
-
-
 def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, questions, tmp_path):
     models = {
         "one": saved("one", pretrained_on=["books"]),

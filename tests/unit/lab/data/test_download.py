@@ -151,26 +151,12 @@ def test_a_part_that_was_already_whole_is_finished(web, place):
     assert sorted(path.name for path in part.parent.iterdir()) == ["a.bin", "a.bin.origin.json"]
 
 
-def test_a_server_that_keeps_cutting_is_given_up(web, place):
-    web.files["/a.bin"], web.cut_after, web.ranges = DATA, [1000] * 50, False
-    with pytest.raises(DownloadError, match="cut after 1000 of 1048576"):
-        fetch([RemoteFile("a.bin", "s", [f"{web.address}/a.bin"])], mirror=None, **place)
-    assert len(web.asked) == QUICK.attempts
-
-
 def test_a_busy_server_is_asked_again_and_a_missing_page_is_not(web, place):
     web.status["/busy"] = 503
     urls = [f"{web.address}/busy", f"{web.address}/gone"]
     with pytest.raises(DownloadError, match="HTTP 503"):
         fetch([RemoteFile("a.bin", "s", urls)], mirror=None, **place)
     assert [path for path, _ in web.asked] == ["/busy"] * QUICK.attempts + ["/gone"]
-
-
-def test_the_next_address_is_used_when_the_first_has_no_such_file(web, place):
-    web.files["/b.bin"] = DATA
-    urls = [f"{web.address}/gone", f"{web.address}/b.bin"]
-    manifest = fetch([RemoteFile("a.bin", "s", urls)], mirror=None, **place)
-    assert manifest.files[0].origin == urls[1]
 
 
 @pytest.mark.parametrize(("expected", "what"), [({"sha256": "0" * 64}, "sha256"), ({"size": 5}, "size")])
@@ -455,9 +441,3 @@ def test_names_that_lead_out_of_the_folder_are_refused(name):
 def test_addresses_that_are_not_http_are_refused():
     with pytest.raises(ValueError, match="http"):
         RemoteFile("a", "s", ["file:///etc/passwd"])
-
-
-def test_a_file_is_made_from_an_entry_of_the_configuration():
-    file = RemoteFile.from_config({"name": "a", "source": "s", "content": {"first_line": "a", "lines": [1, 2]}})
-    assert file == RemoteFile("a", "s", content=Content(first_line="a", lines=[1, 2]))
-    assert RemoteFile.from_config({"name": "a", "source": "s"}).content is None

@@ -75,12 +75,3 @@ def test_neighbours_of_neighbours_are_of_one_group(tmp_path):
     assert index.group.tolist() == index.positive_group.tolist()
     assert index.group[0] == index.group[1] != index.group[2]
     assert index.label is None
-
-
-def test_pairs_of_another_train_split_are_refused(tmp_path):
-    corpus = documents_of([f"text {n}" for n in range(8)])
-    NearestPairs(np.array([0]), np.array([1]), {"train": "another"}).save(
-        layout.mined_file(tmp_path, VECTOR_NEIGHBOURS)
-    )
-    with pytest.raises(ValueError, match="another train split"):
-        VectorNeighbours(str(tmp_path)).index(corpus, tmp_path)

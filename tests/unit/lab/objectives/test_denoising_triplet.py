@@ -62,12 +62,6 @@ def test_a_batch_without_a_triplet_is_reconstructed_with_equal_weights(negatives
     assert losses["triplet"].item() == 0
 
 
-@pytest.mark.parametrize("negatives", ["all", "batch_hard"])
-def test_a_batch_without_labels_names_the_examples_that_have_them(negatives):
-    with pytest.raises(ValueError, match="choose examples=labelled_texts"):
-        objective(negatives)(EncodedBatch(encoding(4, 0)))
-
-
 def test_an_encoder_that_does_not_reconstruct_is_refused():
     for extra, named in ((None, "nothing"), (Roles(torch.ones(4, 1, 2), torch.ones(4, 1, 2)), "Roles")):
         side = Encoding(torch.ones(4, 2), extra)
