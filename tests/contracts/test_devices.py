@@ -151,9 +151,10 @@ def test_a_family_trains_is_saved_and_learns_on_a_device_what_it_learns_on_the_c
     np.testing.assert_allclose(scores_when_saved(on_device, cfg, tmp_path / "there"), scores, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("model", ["siamese_cnn", "static_mlp", "film", "mfilm"])  # Adam, by rows, solvers
+# Adam, Adam by rows, solvers, negatives that the model mines itself
+@pytest.mark.parametrize("model", ["siamese_cnn", "static_mlp", "film", "mfilm", "dssm negatives=self_mined"])
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(model, recipe, train, pretended):
-    cfg = recipe(model)
+    cfg = recipe(*model.split())
 
     class Stopped(Exception):
         pass
