@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
 
 MARGIN = 0.25
@@ -100,11 +100,3 @@ def test_in_mixed_precision_the_cosines_are_still_exact():
     encoded = batch(*SECOND)
     with torch.autocast("cpu", torch.bfloat16):
         assert loss(encoded) == pytest.approx(1.63 / 3, abs=1e-6)
-
-
-def test_a_batch_without_pairs_or_of_sparse_rows_is_an_error():
-    with pytest.raises(ValueError, match="examples=duplicates"):
-        loss(EncodedBatch(Encoding(torch.ones(2, 2))))
-    rows = SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3)
-    with pytest.raises(TypeError, match="objective=none"):
-        loss(EncodedBatch(Encoding(rows), Encoding(rows)))

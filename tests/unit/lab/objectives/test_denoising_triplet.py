@@ -67,17 +67,3 @@ def test_an_encoder_that_does_not_reconstruct_is_refused():
         side = Encoding(torch.ones(4, 2), extra)
         with pytest.raises(ValueError, match=f"as model=dae; this encoding comes with {named}"):
             objective()(EncodedBatch(side, label=torch.arange(4) % 2))
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"alpha": -1}, "at least 0; got -1"),
-        ({"alpha": float("nan")}, "at least 0; got nan"),
-        ({"negatives": "hardest"}, "all, batch_hard, given; got 'hardest'"),
-        ({"loss": "bce"}, "cross_entropy, mean_squared; got 'bce'"),
-    ],
-)
-def test_bad_settings_are_refused_with_the_choices(options, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        objective(**options)

@@ -9,7 +9,7 @@ from pytorch_metric_learning.distances import LpDistance
 from pytorch_metric_learning.reducers import DoNothingReducer
 from torch.nn.functional import normalize
 
-from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold_lab.objectives import row_blocks
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.in_batch import candidates, classes, duplicates
@@ -339,55 +339,6 @@ def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():
     encoded = batch(4, 0)
     with pytest.raises(ValueError, match="negative_group"):
         nce()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
-
-
-@pytest.mark.parametrize(
-    "objective",
-    [
-        nce(),
-        n_pair(0),
-        Contrastive(margin=1),
-        margin_loss("all"),
-        margin_loss("given"),
-        softplus_loss("all"),
-        softplus_loss("given"),
-    ],
-)
-def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objective):
-    with pytest.raises(ValueError, match=r"choose\s+examples="):
-        objective(EncodedBatch(Encoding(torch.ones(3, 2))))
-    rows = Encoding(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3))
-    with pytest.raises(TypeError, match="objective=none"):
-        objective(EncodedBatch(rows, rows, rows))
-
-
-@pytest.mark.parametrize(
-    ("build", "complaint"),
-    [
-        (lambda: nce(temperature=0), "above 0; got 0"),
-        (lambda: nce(similarity="cos"), "cosine, dot; got 'cos'"),
-        (lambda: nce(negatives=0), "at least 1, or null for the whole batch; got 0"),
-        (lambda: n_pair(-1), "at least 0; got -1"),
-        (lambda: nce(length_penalty=0.1), "no effect on cosines"),
-        (lambda: Contrastive(margin=3), "at most 2; got 3"),
-        (lambda: margin_loss("all", 0), "above 0; got 0"),
-        (lambda: margin_loss("easy", 1), "all, semi_hard, batch_hard; got 'easy'"),
-        (lambda: margin_loss("all", None), "above 0; got None"),
-        (lambda: margin_loss("all", 1, "dots"), "similarity must be one of dot, cosine, euclidean; got 'dots'"),
-        (lambda: margin_loss("all", 1, average="some"), "average must be one of all, nonzero; got 'some'"),
-        (
-            lambda: Triplet(similarity="dot", activation="softplus", margin=1, negatives="all", average="all"),
-            "softplus has no margin: set it to null",
-        ),
-        (
-            lambda: Triplet(similarity="dot", activation="relu", margin=1, negatives="all", average="all"),
-            "activation must be one of hinge, softplus; got 'relu'",
-        ),
-    ],
-)
-def test_bad_settings_are_refused_with_the_choices(build, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        build()
 
 
 def test_a_soft_label_counts_as_the_likelier_of_the_two():

@@ -70,14 +70,3 @@ def test_far_scores_keep_gradients_finite():
     score = torch.tensor([-1e4, 1e4], requires_grad=True)
     LocalizedContrastive(temperature=0.01)(rows(score, [1.0, 0.0], [0, 0]))["loss"].backward()
     assert score.grad.isfinite().all()
-
-
-def test_batches_without_scores_or_clusters_are_refused():
-    batch = EncodedBatch(Encoding(torch.zeros(2, 2)), label=torch.zeros(2), score=torch.zeros(2))
-    with pytest.raises(ValueError, match="choose examples=candidates"):
-        LocalizedContrastive(temperature=1)(batch)
-
-
-def test_a_temperature_of_0_is_refused():
-    with pytest.raises(ValueError, match="must be above 0; got 0"):
-        LocalizedContrastive(temperature=0)

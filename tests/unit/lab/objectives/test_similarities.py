@@ -30,12 +30,6 @@ def test_the_loss_equals_a_naive_loop_over_pairs_or_over_margins_of_triplets(siz
     assert SimilarityMse()(EncodedBatch(*sides, label=label))["loss"].item() == pytest.approx(sum(losses) / size)
 
 
-@pytest.mark.parametrize("sides", [1, 2])
-def test_a_batch_without_similarities_names_the_examples_that_have_them(sides):
-    with pytest.raises(ValueError, match="choose examples=similarities"):
-        SimilarityMse()(EncodedBatch(*(side(3, place) for place in range(sides))))
-
-
 SIDE = Encoding(torch.zeros(6, 2))
 GRADE = torch.tensor([5.0, 0, 3.2, 1, 4, 2])
 
@@ -58,8 +52,3 @@ def test_scores_that_are_all_alike_have_a_finite_gradient(size):
     loss.backward()
     assert loss.item() == 1
     assert score.grad.isfinite().all()
-
-
-def test_a_batch_without_grades_names_the_examples_that_have_them():
-    with pytest.raises(ValueError, match="choose examples=graded_pairs"):
-        loss_of(torch.ones(6), None)

@@ -71,17 +71,3 @@ def test_pairs_have_clusters_for_stories_and_no_categories():
     both = loss_of(torch.cat([left, right]), torch.full((24,), -1), cluster.repeat(2))
     torch.testing.assert_close(losses["loss"], both["loss"])
     assert losses["category"] == 0
-
-
-def test_a_batch_without_both_codes_names_the_examples_that_have_them():
-    embedding, category, _ = texts(6)
-    with pytest.raises(ValueError, match="choose examples=story_and_category"):
-        TwoLevels(**SETTINGS)(EncodedBatch(Encoding(embedding), label=category))
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"boundaries": [0.6, 0.2]}, {"boundaries": [0.2, 1.0]}, {"weights": [1.0, -1.0]}, {"scale": 0.0}]
-)
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))[:7]}.*; got"):
-        TwoLevels(**{**SETTINGS, **wrong})
