@@ -128,10 +128,11 @@ def tokenizer_of(folder):
 def refused(subwords, tmp_path):
     """Refuse the model with another tokenizer."""
 
-    def _refused(tokenizer, reason):
+    def _refused(tokenizer, reason=None):
         for file in subwords.iterdir():
             (tmp_path / file.name).write_bytes(file.read_bytes())
-        (tmp_path / layout.FEATURISER_STATE).write_text(json.dumps({"tokenizer_": json.dumps(tokenizer)}))
+        written = tokenizer if tokenizer in ("", 5) else json.dumps(tokenizer)
+        (tmp_path / layout.FEATURISER_STATE).write_text(json.dumps({"tokenizer_": written}))
         with pytest.raises(ValueError, match=reason) as caught:
             load_model(tmp_path)
         assert str(tmp_path) in str(caught.value)
@@ -222,6 +223,11 @@ def test_other_merges_and_settings_of_subwords_are_refused(subwords, refused, ch
     tokenizer = tokenizer_of(subwords)
     tokenizer["model"] |= changes
     refused(tokenizer, reason)
+
+
+@pytest.mark.parametrize("tokenizer", ["", 5, None, [], {}, {"version": "1.0", "added_tokens": []}], ids=str)
+def test_a_tokenizer_that_is_something_else_is_refused(refused, tokenizer):
+    refused(tokenizer)
 
 
 def test_further_tokens_of_subwords_are_refused(subwords, refused):
