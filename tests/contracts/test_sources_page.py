@@ -22,8 +22,6 @@ GRID = read_grid(ROOT)
 CELLS = {cell.name: cell for cell in report.commands_of(GRID)}
 SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in document.systems]
 
-NOT_HERE_YET: dict[str, set[str]] = {}
-"""Systems that may be missing. This only shrinks: whoever brings one takes its name out, and the page shows its row."""
 AS_THE_SECTION_SAYS = {"LexVec on STS"}
 """Systems whose figure differs for what is said above the table alone."""
 NOTHING_TO_DO = {
@@ -34,10 +32,6 @@ NOTHING_TO_DO = {
     "Clicks by their order or their rate as graded positives",
     "Neutral pairs of natural language inference as negatives",
 }
-
-
-def named(found):
-    return [pytest.param(*one, id=f"{one[0]}: {one[1].name}") for one in found]
 
 
 @pytest.fixture
@@ -58,64 +52,36 @@ def test_a_section_says_exactly_while_data_of_its_figures_are_split_otherwise_no
     assert page.count("has changed since its rows were made") == film.count(RESPLIT.format(data="stsb")) == said
 
 
-def test_every_system_has_a_row_or_is_known_to_be_missing():
-    missing = {
-        key: {s.name for k, s in SYSTEMS if k == key and s.status(CELLS, RUNS) is Status.MISSING} for key, _ in SYSTEMS
-    }
-    assert missing == {key: names for key, names in NOT_HERE_YET.items() if names} | {
-        key: set() for key in missing.keys() - NOT_HERE_YET.keys()
-    }
-
-
-def test_a_system_is_shown_or_says_why_it_is_not():
-    for _, system in SYSTEMS:
-        ways = [bool(system.cell), bool(system.command), bool(system.outside)]
-        assert sum(ways) == 1, system.name
-        assert bool(system.metric) >= bool(system.cell), f"{system.name}: a row of the grid is there for a figure"
-    assert {system.name for _, system in SYSTEMS if system.outside} == NOTHING_TO_DO
+@pytest.mark.parametrize("system", [system for _, system in SYSTEMS], ids=lambda system: system.name)
+def test_a_system_is_shown_by_what_there_is_or_says_why_it_is_not(system, composed):
+    assert sum(map(bool, (system.cell, system.command, system.outside))) == 1
+    assert bool(system.metric) >= bool(system.cell), "a row of the grid is there for a figure"
+    assert system.status(CELLS, RUNS) is not Status.MISSING
+    assert bool(system.outside) == (system.name in NOTHING_TO_DO)
+    if system.metric and system.metric != HASHING:
+        assert system.said or system.paper or system.published is not None, "what the document has"
+    if system.paper:  # a figure of a paper is written once
+        data, model = system.paper
+        assert model in PUBLISHED[data]
+        assert system.published is None
+        assert not system.said
+    if system.metric and (system.paper or system.published):
+        assert system.note or system.name in AS_THE_SECTION_SAYS, "why the figures differ"
+    if system.cell in CELLS:
+        assert {*re.findall(r"`(\w+)`", system.here)} <= {*FAMILIES}
+        file = RUNS / system.cell / "metrics.json"
+        if file.is_file() and system.metric not in (SECONDS, HASHING):
+            assert system.metric in json.loads(file.read_text())[system.split]
+    if system.command:
+        program, first, *rest = shlex.split(system.command)
+        assert program in ("python", "twicetold")
+        assert first in COMMANDS if program == "twicetold" else first == "-c" or (ROOT / first).is_file()
+        if first == "pipelines/train.py":
+            assert composed("train", *rest).name in FAMILIES
 
 
 def test_names_are_unique_within_a_document():
     assert len({(key, system.name) for key, system in SYSTEMS}) == len(SYSTEMS)
-
-
-@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.cell in CELLS))
-def test_a_figure_is_among_those_of_its_run(key, system):
-    file = RUNS / system.cell / "metrics.json"
-    if file.is_file() and system.metric not in (SECONDS, HASHING):
-        assert system.metric in json.loads(file.read_text())[system.split]
-
-
-@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.paper))
-def test_a_figure_of_a_paper_is_written_once(key, system):
-    data, model = system.paper
-    assert model in PUBLISHED[data]
-    assert system.published is None
-    assert not system.said
-
-
-def test_a_system_with_a_figure_says_what_the_document_has():
-    for _, system in SYSTEMS:
-        if system.metric and system.metric != HASHING:
-            assert system.said or system.paper or system.published is not None, system.name
-
-
-TRAINED = [(k, s) for k, s in SYSTEMS if s.command.startswith("python pipelines/train.py")]
-
-
-@pytest.mark.parametrize(("key", "system"), named(TRAINED))
-def test_the_command_of_a_training_composes(key, system, composed):
-    assert composed("train", *shlex.split(system.command)[2:]).name in FAMILIES
-
-
-@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.command))
-def test_a_command_calls_what_there_is(key, system):
-    program, first, *_ = shlex.split(system.command)
-    if program == "twicetold":
-        assert first in COMMANDS
-    else:
-        assert program == "python"
-        assert first == "-c" or (ROOT / first).is_file()
 
 
 def test_choices_that_the_page_names_are_leaves_of_conf():
@@ -124,12 +90,6 @@ def test_choices_that_the_page_names_are_leaves_of_conf():
         r"`\+?(features|examples|objective|mining|data|model|experiment)=(\w+)`", " ".join(texts)
     ):
         assert (ROOT / "conf" / group / f"{leaf}.yaml").is_file(), f"{group}={leaf}"
-
-
-def test_families_that_the_page_names_are_families():
-    for _, system in SYSTEMS:
-        if system.cell in CELLS:
-            assert {*re.findall(r"`(\w+)`", system.here)} <= {*FAMILIES}, system.name
 
 
 def metric(cell, name, split="test"):
@@ -144,26 +104,14 @@ def test_claims_that_the_page_says_hold_do():
     assert metric("quora_wang-dssm_mlp-0", "accuracy") > metric("quora_wang-dssm-0", "accuracy")
     of_order = [metric(f"uci_news-{name}_fair_story-0", "retrieval_ndcg_at_10") for name in ("cdssm", "lstm_dssm")]
     assert max(of_order) < metric("uci_news-dssm_fair_story-0", "retrieval_ndcg_at_10")
-
-
-def test_the_lexical_baselines_are_above_dssm_as_the_page_says():
     ranked = [metric(f"uci_news-{name}-0", "retrieval_ndcg_at_10") for name in ("tfidf", "bm25", "dssm_fair_story")]
     assert ranked == sorted(ranked, reverse=True)
-
-
-def test_no_order_of_a_published_table_is_denied_by_one_seed_on_a_part_of_the_data():
-    texts = [document.differs for document in DOCUMENTS] + [system.note for _, system in SYSTEMS]
-    assert not [text for text in texts if re.search(r"order of (the |)table[^.]* does not hold", text)]
-
-
-def test_a_system_with_figures_says_why_they_differ():
-    assert {s.name for _, s in SYSTEMS if s.metric and (s.paper or s.published) and not s.note} <= AS_THE_SECTION_SAYS
 
 
 def test_a_system_that_was_not_run_or_is_not_there_is_shown_as_that(tmp_path):
     page = sources_page(report.commands_of(GRID), runs=tmp_path, seconds={})
     assert f"**{Status.NOT_RUN}**" in page
-    assert (f"**{Status.MISSING}**" in page) == any(NOT_HERE_YET.values())
+    assert f"**{Status.MISSING}**" not in page
     assert f"| {Status.MEASURED} |" in page
     (counts,) = re.findall(r"^\| \[FILM.*$", page, re.MULTILINE)
     assert counts.split("|")[2].strip() == "0"
