@@ -39,27 +39,20 @@ def read_alone(layer, values, lengths):
 
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("group", [1, 2, 64])
-def test_every_text_is_read_as_if_it_were_alone(bidirectional, group, monkeypatch):
-    monkeypatch.setattr(sequence, "GROUP", group)
-    torch.manual_seed(0)
-    layer, values = RaggedLstm(5, 4, bidirectional=bidirectional), values_of(LENGTHS)
-    states = layer(values, offsets_of(LENGTHS))
-    assert states.shape == (sum(LENGTHS), layer.size)
-    torch.testing.assert_close(states, read_alone(layer, values, LENGTHS))
-
-
-@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("lengths", [LENGTHS, [1, 1], [4], [0, 9, 0]])
-def test_gradients_of_the_lstm_are_those_of_pytorchs_own_reading_alone(lengths, bidirectional):
+def test_states_and_gradients_of_each_text_are_those_of_pytorchs_own_lstm(lengths, group, bidirectional, monkeypatch):
+    monkeypatch.setattr(sequence, "GROUP", group)
     torch.manual_seed(0)
     layer, values = RaggedLstm(5, 4, bidirectional=bidirectional).double(), values_of(lengths).detach().double()
     values.requires_grad_()
     inputs = [values, *layer.parameters()]
     states = layer(values, offsets_of(lengths))
+    expected = read_alone(layer, values, lengths)
+    assert states.shape == (sum(lengths), layer.size)
+    torch.testing.assert_close(states, expected)
     weights = torch.randn(states.shape, dtype=states.dtype)
-    actual = torch.autograd.grad((states * weights).sum(), inputs)
-    expected = torch.autograd.grad((read_alone(layer, values, lengths) * weights).sum(), inputs)
-    torch.testing.assert_close(actual, expected)
+    actual, wanted = (torch.autograd.grad((each * weights).sum(), inputs) for each in (states, expected))
+    torch.testing.assert_close(actual, wanted)
 
 
 def test_the_lstm_reads_in_mixed_precision():

@@ -320,16 +320,3 @@ def test_memory_stays_far_below_the_cube_of_the_batch():
     with Largest():
         batch_all(embedding, label).loss.backward()
     assert largest <= 16 * 2**20
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("scale", [0.3, 300])
-def test_batch_all_gives_the_same_on_a_gpu(scale):
-    embedding, label = random_batch(120, 8, scale, 4, torch.float64)
-    there, here = embedding.cuda().requires_grad_(), embedding.clone().requires_grad_()
-    on_gpu, on_cpu = batch_all(there, label.cuda()), batch_all(here, label)
-    on_gpu.loss.backward()
-    on_cpu.loss.backward()
-    assert on_gpu.loss.item() == pytest.approx(on_cpu.loss.item(), rel=1e-12)
-    assert on_gpu.count.item() == on_cpu.count.item()
-    torch.testing.assert_close(there.grad.cpu(), here.grad, rtol=1e-10, atol=1e-14)

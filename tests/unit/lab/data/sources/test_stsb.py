@@ -48,13 +48,6 @@ def test_the_copy_of_sentence_transformers_gives_the_same_corpus(raw, tmp_path):
     assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
 
 
-@pytest.mark.real
-def test_the_copy_of_the_whole_benchmark_gives_the_same_corpus(mirror, tmp_path):
-    raw = mirror / "stsbenchmark"
-    copy = stsb.read(as_copy(raw, tmp_path / "copy"), name="stsb")
-    assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
-
-
 def test_the_official_files_are_read_where_both_are_there(raw, tmp_path):
     (raw / "stsbenchmark.tsv").write_text("not read\n")
     assert sum(len(pairs) for pairs in stsb.read(raw, name="stsb").pairs.values()) == 9
