@@ -1,11 +1,9 @@
 """Which edit of the code changes the identity of which stages, in a copy of the code and without running anything."""
 
-import importlib.util
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +13,7 @@ from omegaconf import OmegaConf
 
 import twicetold
 import twicetold.use
+from twicetold_lab.grid import code_identity
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("tfidf", "dae", "dssm")
@@ -22,11 +21,8 @@ STAGES = ("train", "evaluate")
 
 
 @pytest.fixture(scope="module")
-def configs():
-    from hydra import compose, initialize_config_dir
-
-    with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
-        made = {family: compose("train", overrides=["data=toy_news", f"model={family}"]) for family in FAMILIES}
+def configs(composed):
+    made = {family: composed("train", "data=toy_news", f"model={family}") for family in FAMILIES}
     return {family: OmegaConf.to_container(config, resolve=True) for family, config in made.items()}
 
 
@@ -41,7 +37,7 @@ def copied(tmp_path_factory):
 @pytest.fixture
 def code(copied, monkeypatch, configs):
     """A copy of the code to edit, the current folder; `changed()` says whose identity is another than at first."""
-    monkeypatch.setattr(module(), "HOME", copied)
+    monkeypatch.setattr(code_identity, "HOME", copied)
     yield Code(copied, configs)
     for path in copied.rglob("*.*"):
         original = ROOT / path.relative_to(copied)
@@ -49,6 +45,7 @@ def code(copied, monkeypatch, configs):
             path.unlink()
         elif path.is_file() and path.stat().st_mtime_ns != original.stat().st_mtime_ns:
             shutil.copy2(original, path)
+    fresh()
 
 
 class Code:
@@ -77,22 +74,11 @@ class Code:
         path.write_text(path.read_text() + text)
 
 
-@cache
-def module():
-    spec = importlib.util.spec_from_file_location(
-        "code_identity_under_test", ROOT / "src/twicetold_lab/grid/code_identity.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def fresh():
     """The module, as if it had not seen these files before; the same bytes are not parsed again."""
-    for function in (module().closure, module().modules_of, module().data_of, module()._parsed):
+    for function in (code_identity.closure, code_identity.modules_of, code_identity.data_of, code_identity._parsed):
         function.cache_clear()
-    return module()
+    return code_identity
 
 
 def both(*families):

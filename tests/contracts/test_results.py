@@ -1,10 +1,10 @@
 """RESULTS.md is what `report.py --results` makes of the files in Git."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+import report
 from twicetold_lab.grid.lock import changed_keys, locked_stages
 from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.provenance import RESPLIT
@@ -12,16 +12,12 @@ from twicetold_lab.reporting.provenance import RESPLIT
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def report(monkeypatch):
+@pytest.fixture(autouse=True)
+def _in_root(monkeypatch):
     monkeypatch.chdir(ROOT)
-    spec = importlib.util.spec_from_file_location("report_under_test", ROOT / "pipelines" / "report.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
-def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
+def test_results_are_a_rendering_of_metrics_summaries_and_cards():
     grid, missing = report.without_missing(read_grid(ROOT), Path("runs"), ran=locked_stages(ROOT))
     changed = changed_keys(ROOT)
     pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed, missing=missing)
@@ -38,9 +34,9 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
         ({"prepare@stsb": {"code.prepare", "data.source"}}, 1),
     ],
 )
-def test_a_page_says_exactly_while_its_dataset_is_split_otherwise_now(report, changed, said):
+def test_a_page_says_exactly_while_its_dataset_is_split_otherwise_now(changed, said):
     grid = read_grid(ROOT)
-    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf_letters-0")}
+    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-static-0", "quora_wang-tfidf_letters-0")}
     grid |= {"cells": few, "ensembles": {}, "elsewhere": {}}
     pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
     for file, text in pages.items():
@@ -48,7 +44,7 @@ def test_a_page_says_exactly_while_its_dataset_is_split_otherwise_now(report, ch
     assert pages[Path("docs/results/stsb.md")].count(RESPLIT.format(data="stsb")) == said
 
 
-def test_each_cell_has_the_command_that_trains_it(report):
+def test_each_cell_has_the_command_that_trains_it():
     grid = read_grid(ROOT)
     row = grid["cells"]["uci_news_time-dae_published-0"]
     command = report.command_of("uci_news_time-dae_published-0", row, grid)
@@ -61,12 +57,12 @@ def test_each_cell_has_the_command_that_trains_it(report):
     assert command == "python pipelines/ensemble.py data=quora_wang 'members=[re2,static_mlp]' stacking=logistic"
 
 
-def test_a_row_of_its_own_is_called_by_its_name(report):
+def test_a_row_of_its_own_is_called_by_its_name():
     row = {"data": "uci_news_time", "model": "dae", "seed": 0}
     assert report.cell_of("uci_news_time-dae_published-0", row).model == "dae_published"
 
 
-def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(report, tmp_path):
+def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(tmp_path):
     row = {"data": "stsb", "model": "tfidf", "seed": 0}
     grid = {"cells": {f"stsb-tfidf-{seed}": row for seed in (0, 1, 2)}, "ensembles": {}, "elsewhere": {}}
     (tmp_path / "stsb-tfidf-0").mkdir()

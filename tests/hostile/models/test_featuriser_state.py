@@ -11,7 +11,6 @@ from twicetold import layout
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.letter_tfidf import LetterTfIdf
-from twicetold.features.model_tokens import ModelTokens
 from twicetold.features.rows import CsrRows
 from twicetold.features.saved import save_fitted
 from twicetold.features.subwords import Subwords
@@ -260,11 +259,6 @@ def test_subwords_of_former_versions_of_the_library_are_read(subwords):
 
 
 # pretrained transformers
-
-
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=12).fit([])
 
 
 def transformed(tokens, tokenizer):

@@ -11,11 +11,6 @@ from twicetold_lab.scoring.cache import feature_rows
 TEXTS = ["bank rate cut", "Banks rated story7", "", "\U00013000", "film " * 50]
 
 
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=12).fit([])
-
-
 def test_numbers_are_the_models_own_ids_plus_one_and_zero_is_unknown(tokens, tiny_bert):
     from transformers import AutoTokenizer
 

@@ -17,11 +17,6 @@ from twicetold.trained.scoring import Scorer
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 
 
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=24).fit([])
-
-
 def film_bert(tokens, channels=32):
     torch.manual_seed(0)
     return FilmBert(**tokens.shape, channels=channels, filters=[8, 8, 8, 6], windows=[5, 3, 3, 2])

@@ -7,8 +7,8 @@ from twicetold_lab.data.sources import toy_news, uci_news
 from twicetold_lab.data.sources.uci_news import publication_days
 
 
-def line(number, title, *, category="b", story="s1", url="http://a.com/x"):
-    return f'{number}\t{title}\t{url}\tThe "Paper"\t{category}\t{story}\ta.com\t1394470370698'
+def line(number, title, *, category="b", story="s1", url="http://a.com/x", time=1394470370698):
+    return f'{number}\t{title}\t{url}\tThe "Paper"\t{category}\t{story}\ta.com\t{time}'
 
 
 def write(folder, lines):
@@ -114,13 +114,9 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         uci_news.read(write(tmp_path, [""]), name="x")
 
 
-ROW = "{id}\tHeadline {id}\thttp://a.example/{id}\tPaper\t{category}\tstory{story}\ta.example\t{stamp}\n"
-
-
 def read(tmp_path, stamps):
-    rows = [ROW.format(id=n + 1, category="bt"[n % 2], story=n // 2, stamp=stamp) for n, stamp in enumerate(stamps)]
-    (tmp_path / uci_news.FILE).write_text("".join(rows))
-    corpus = uci_news.read(tmp_path, name="uci_news", splits=(0.4, 0.3, 0.3))
+    lines = [line(n + 1, f"t{n}", category="bt"[n % 2], story=n // 2, time=time) for n, time in enumerate(stamps)]
+    corpus = uci_news.read(write(tmp_path, lines), name="uci_news", splits=(0.4, 0.3, 0.3))
     return replace(corpus, card={**corpus.card, "source": {"_target_": "twicetold_lab.data.sources.uci_news.read"}})
 
 
