@@ -9,6 +9,7 @@ from pytorch_metric_learning.distances import LpDistance
 from pytorch_metric_learning.reducers import DoNothingReducer
 from torch.nn.functional import normalize
 
+from pair_batches import batch
 from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold_lab.objectives import row_blocks
 from twicetold_lab.objectives.contrastive import Contrastive
@@ -32,29 +33,6 @@ def margin_loss(negatives, margin=0.2, similarity="euclidean", average="nonzero"
 
 def softplus_loss(negatives, similarity="dot"):
     return Triplet(similarity=similarity, activation="softplus", margin=None, negatives=negatives, average="all")
-
-
-def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
-    random = torch.Generator().manual_seed(seed)
-    sides = torch.randn(3, size, 4, generator=random, dtype=torch.float64)
-    if ties:
-        sides = sides.sign()
-    group = torch.randint(-1, 3, (3, size), generator=random)
-    same = torch.randint(0, 2, (size,), generator=random)
-    a, p, n = (side.clone() for side in sides)
-    for _ in range(1, int(mined)):  # further mined negatives of every row
-        n = torch.cat([n, torch.randn(size, 4, generator=random, dtype=torch.float64)])
-        group = torch.cat([group, torch.randint(-1, 3, (1, size), generator=random)])
-    a, p, n = (Encoding(side.requires_grad_()) for side in (a, p, n))
-    return EncodedBatch(
-        anchor=a,
-        positive=p,
-        negative=n if mined else None,
-        label=same.double() if labels else None,
-        group=group[0] if groups else None,
-        positive_group=group[1] if groups else None,
-        negative_group=group[2:].flatten() if groups and mined else None,
-    )
 
 
 BATCHES = st.builds(

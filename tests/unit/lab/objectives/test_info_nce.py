@@ -9,37 +9,14 @@ from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, normalize
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from twicetold.encoding import EncodedBatch, Encoding, Roles
+from pair_batches import batch
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.in_batch import candidates
 from twicetold_lab.objectives.info_nce import InfoNce, _drawn
 
 
 def nce(**changes):
     return InfoNce(**{"temperature": 0.1, **changes})
-
-
-def side(size, seed, views=None):
-    generator = torch.Generator().manual_seed(seed)
-    embedding = torch.randn(size, 3, generator=generator, dtype=torch.float64).requires_grad_()
-    if views is None:
-        return Encoding(embedding)
-    roles = (torch.randn(size, views, 3, generator=generator, dtype=torch.float64) for _ in range(2))
-    query, document = (role.requires_grad_() for role in roles)
-    return Encoding(embedding, Roles(query, document))
-
-
-def batch(size, seed, *, labels=True, groups=True, negative=False, views=None):
-    random = torch.Generator().manual_seed(seed)
-    group, positive_group, negative_group = torch.randint(-1, 4, (3, size), generator=random)
-    return EncodedBatch(
-        anchor=side(size, seed, views),
-        positive=side(size, seed + 1, views),
-        negative=side(size, seed + 2, views) if negative else None,
-        label=torch.randint(0, 2, (size,), generator=random).float() if labels else None,
-        group=group if groups else None,
-        positive_group=positive_group if groups else None,
-        negative_group=negative_group if groups and negative else None,
-    )
 
 
 def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_pairs=True):
@@ -91,15 +68,15 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_
     seed=st.integers(0, 1000),
     labels=st.booleans(),
     groups=st.booleans(),
-    negative=st.booleans(),
+    mined=st.integers(0, 1),
     views=st.sampled_from([None, 1, 3]),
     negatives=st.sampled_from([None, 1, 3]),
     symmetric=st.booleans(),
     dot=st.booleans(),
     different=st.booleans(),
 )
-def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views, negatives, symmetric, dot, different):
-    encoded = batch(size, seed, labels=labels, groups=groups, negative=negative, views=views)
+def test_the_loss_equals_naive_loops(size, seed, labels, groups, mined, views, negatives, symmetric, dot, different):
+    encoded = batch(size, seed, labels=labels, groups=groups, mined=mined, views=views)
     similarity = "dot" if dot else "cosine"
     objective = nce(
         temperature=1 / 7, similarity=similarity, negatives=negatives, symmetric=symmetric, different_pairs=different
@@ -111,7 +88,7 @@ def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("mined", [False, True])
 def test_plain_pairs_give_the_cross_entropy_of_torch(similarity, symmetric, mined):
-    encoded = batch(9, 3, labels=False, groups=False, negative=mined)
+    encoded = batch(9, 3, labels=False, groups=False, mined=int(mined))
     sides = [s.embedding for s in (encoded.anchor, encoded.positive, encoded.negative) if s is not None]
     anchor, *others = [normalize(s, dim=1) for s in sides] if similarity == "cosine" else sides
     own = torch.arange(9)
@@ -143,24 +120,24 @@ def test_the_batch_is_never_compared_in_one_piece():
     assert largest <= 1 << 19 < size * size
 
 
-@given(size=st.integers(1, 9), seed=st.integers(0, 1000), count=st.integers(1, 9), negative=st.booleans())
-def test_drawn_negatives_are_of_other_clusters_and_as_many_as_asked_for_or_there_are(size, seed, count, negative):
-    encoded = batch(size, seed, labels=False, negative=negative)
-    everything = nce(negatives=None if negative else size)(encoded)["loss"].item()
+@given(size=st.integers(1, 9), seed=st.integers(0, 1000), count=st.integers(1, 9), mined=st.integers(0, 1))
+def test_drawn_negatives_are_of_other_clusters_and_as_many_as_asked_for_or_there_are(size, seed, count, mined):
+    encoded = batch(size, seed, labels=False, mined=mined)
+    everything = nce(negatives=None if mined else size)(encoded)["loss"].item()
     rows = candidates(encoded, unit_length=True)
     eligible = rows.masks(slice(0, size))[1]
     drawn = _drawn(eligible, rows, slice(0, size), count)
     assert not (drawn & ~eligible).any()
     others = eligible[:, :size].sum(1)
     assert drawn[:, :size].sum(1).tolist() == others.clamp(max=count).tolist()
-    if negative:
+    if mined:
         assert torch.equal(drawn[:, size:], torch.eye(size, dtype=torch.bool) & eligible[:, size:])
     elif count >= size:
         assert nce(negatives=count, drawn=True)(encoded)["loss"].item() == pytest.approx(everything)
 
 
 def test_every_negative_is_drawn_equally_often():
-    encoded = batch(9, 0, labels=False, groups=False)
+    encoded = batch(9, 0, labels=False, groups=False, mined=0)
     rows, every = candidates(encoded, unit_length=True), slice(0, 9)
     torch.manual_seed(0)
     counts = sum(_drawn(rows.masks(every)[1], rows, every, 4).float() for _ in range(1000))
@@ -170,17 +147,17 @@ def test_every_negative_is_drawn_equally_often():
 @pytest.mark.parametrize("size", [0, 4])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_a_batch_without_a_positive_gives_a_zero_that_back_propagates(size, symmetric):
-    encoded = batch(size, 0, negative=True)
+    encoded = batch(size, 0)
     none = EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, label=torch.zeros(size))
     loss = nce(symmetric=symmetric)(none)["loss"]
     loss.backward()
     assert loss.item() == 0
-    assert encoded.anchor.embedding.grad.shape == (size, 3)
+    assert encoded.anchor.embedding.grad.shape == (size, 4)
     assert not encoded.anchor.embedding.grad.any()
 
 
 def test_rows_with_an_empty_text_teach_nothing():
-    encoded = batch(4, 0, labels=False, groups=False)
+    encoded = batch(4, 0, labels=False, groups=False, mined=0)
     with torch.no_grad():
         encoded.positive.embedding[2] = 0
     nce()(encoded)["loss"].backward()
