@@ -71,21 +71,6 @@ def test_without_a_margin_to_speak_of_the_window_alone_decides(random_teacher):
         assert set(found.negative[found.anchor == anchor].tolist()) == expected
 
 
-def test_a_margin_that_nobody_keeps_leaves_random_members_of_other_groups(random_teacher):
-    corpus = corpus_of(np.repeat(np.arange(20), 3).tolist())
-    found = mine(
-        corpus,
-        random_teacher(len(corpus), seed=1),
-        label="g",
-        seed=0,
-        per_anchor=2,
-        ranks=[1, 10],
-        margin=5,
-    )
-    assert found.card["negatives"]["hard"] == 0
-    assert found.card["candidates_within_margin"] == 60 * 2 * 10
-
-
 def test_candidates_too_near_are_counted_for_each_triplet(teacher_of):
     """Texts 0 and 1 are one group; 2 is nearer to 0 than 1 is, 3 is farther."""
     vectors = np.array([[1, 0], [0.8, 0.6], [0.9, 0.4359], [0.1, 0.995], [0, 0], [0, 0]], np.float32)

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from operations import Operations
 from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
 
@@ -78,22 +78,15 @@ def test_group_codes_of_texts_are_not_taken_for_labels_of_pairs():
 
 
 def test_a_greater_batch_takes_no_more_operations():
-    class Counting(TorchDispatchMode):
-        count = 0
-
-        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-            self.count += 1
-            return function(*arguments, **(keywords or {}))
-
-    def operations(size):
+    def count(size):
         anchor, positive = torch.randn(2, size, 8)
         group = list(range(size))
         encoded = batch(anchor, positive, group=group, positive_group=group, label=[1.0] * size)
-        with Counting() as counting:
+        with Operations() as operations:
             ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)["loss"].backward()
-        return counting.count
+        return operations.count
 
-    assert operations(1024) == operations(16)
+    assert count(1024) == count(16)
 
 
 def test_in_mixed_precision_the_cosines_are_still_exact():

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from operations import Operations
 from twicetold.encoding import EncodedBatch, Encoding, LinearLogits, Reconstruction, SparseRows
 from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
 from twicetold_lab.objectives.reconstruction import cross_entropy, mean_squared
@@ -113,18 +113,6 @@ def decoder(
     return (hidden, weight, bias), target
 
 
-class Largest(TorchDispatchMode):
-    """Notes the largest tensor that any operation makes."""
-
-    entries = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        out = function(*args, **(kwargs or {}))
-        if isinstance(out, Tensor):
-            self.entries = max(self.entries, out.numel())
-        return out
-
-
 @pytest.mark.parametrize("width", [40, 50_000], ids=["one tile", "several tiles"])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("binary", [True, False])
@@ -156,9 +144,9 @@ def test_every_reconstruction_of_the_objective_takes_factors(loss):
 
 def test_logits_as_factors_are_never_whole_in_memory():
     factors, target = decoder(64, 20_000, dtype=torch.float32)
-    with Largest() as seen:
+    with Operations() as operations:
         cross_entropy(LinearLogits(*factors), target).backward()
-    assert seen.entries <= 64 * 20_000 / 4
+    assert operations.numbers <= 64 * 20_000 / 4
 
 
 def test_factors_under_autocast_give_the_loss_and_gradients_of_thirty_two_bits_to_about_a_percent():

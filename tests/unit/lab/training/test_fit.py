@@ -226,11 +226,6 @@ def test_a_training_cut_when_early_stopping_had_decided_is_not_trained_further(n
         assert equal(expected, weights)
 
 
-def test_a_checkpoint_cut_short_is_never_seen(news, tmp_path):
-    run(news, tmp_path / "a", epochs=1)
-    assert {p.name for p in (tmp_path / "a").iterdir()} == {BEST, LAST}
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("patience", [5, None])
 def test_a_validation_metric_that_is_not_finite_is_an_error_that_leaves_nothing(news, tmp_path, value, patience):

@@ -92,14 +92,6 @@ def test_the_story_split_puts_no_story_on_two_sides(raw):
     assert corpus.group_names == {"category": ["business", "entertainment", "health", "technology"]}
 
 
-def test_limit_keeps_every_category_in_every_split_and_is_deterministic(raw):
-    corpus = uci_news.read(raw, name="x", limit=40)
-    assert 36 <= len(corpus) <= 46
-    for members in corpus.members.values():
-        assert len(np.unique(corpus.groups["category"][members])) >= 2
-    assert corpus.ids == uci_news.read(raw, name="x", limit=40).ids
-
-
 def test_wrong_options_and_missing_files_are_named(raw, tmp_path):
     with pytest.raises(ValueError, match="by 'story', got 'time'; data=uci_news_time is split by time"):
         uci_news.read(raw, name="x", split="time")
