@@ -41,22 +41,6 @@ def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_al
     assert sampled.fitted.best_value in epochs[:2]
 
 
-class Recorded(torch.nn.Module):
-    """An objective that notes its batches, its losses and the random state before each."""
-
-    needs_score = False
-
-    def __init__(self, objective):
-        super().__init__()
-        self.objective, self.in_batch, self.steps = objective, objective.in_batch, []
-
-    def forward(self, batch):
-        state = torch.get_rng_state()
-        losses = self.objective(batch)
-        self.steps.append((batch, state, losses["loss"].item()))
-        return losses
-
-
 def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
     """Mean over clicked pairs of −log P(D⁺|Q), summed over views, with a loop for everything: Huang et al. 2013."""
 
@@ -83,10 +67,12 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
 ):
     cfg = composed("train", "data=toy_questions", f"model={model}", "profile=published", "trainer.epochs=2")
     parts = parts_of(cfg)
-    recorded = Recorded(parts.objective)
+    steps: list[list] = []  # the batch, the random state before it and the loss
+    parts.objective.register_forward_pre_hook(lambda _, given: steps.append([given[0], torch.get_rng_state()]))
+    parts.objective.register_forward_hook(lambda _, given, losses: steps[-1].append(losses["loss"].item()))
     train_cell(
         questions,
-        replace(parts, objective=recorded),
+        parts,
         seed=0,
         feature_key="key",
         places=Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints"))),
@@ -94,8 +80,8 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
         on_epoch=lambda metrics, epoch: None,
     )
     pairs = questions.pairs["train"]
-    assert len(recorded.steps) == 2
-    for batch, state, loss in recorded.steps:
+    assert len(steps) == 2
+    for batch, state, loss in steps:
         assert isinstance(batch.anchor.extra, Roles) == (model == "mv_dssm")
         assert len(batch.label) == (pairs.label == 1).sum() < len(pairs.label)
         torch.set_rng_state(state)

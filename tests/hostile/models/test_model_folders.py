@@ -166,12 +166,6 @@ def test_settings_of_hydra_are_refused(model, still, part, setting):
     refused(model, f"got '{setting}', which a recipe cannot have")
 
 
-def test_featuriser_and_encoder_do_not_change_places(model, still):
-    recipe = json.loads((model / layout.RECIPE).read_text())
-    edit(model / layout.RECIPE, features=recipe["encoder"], encoder=recipe["features"])
-    refused(model, "expected the class of a featuriser")
-
-
 # the network
 
 

@@ -79,17 +79,6 @@ def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(scale, gr
     assert_is_formula(encoder_of(scale), naive_score, rows_of)
 
 
-def test_words_that_are_not_in_the_vocabulary_differ_by_their_letters():
-    encoder = encoder_of()
-    unknown = [
-        SparseRows(torch.tensor([0, *letters]), torch.tensor([0, 3]), None, 12) for letters in ([9, 10], [10, 9])
-    ]
-    known = encoder.encode(rows_of([[1]]))
-    one, other = (encoder.score(encoder.encode(rows), known) for rows in unknown)
-    assert one != 0
-    assert one != other
-
-
 @WITHOUT_A_WORD
 def test_a_batch_without_a_word_still_back_propagates(sides):
     assert_trains_without_a_word(encoder_of(), sides, rows_of)

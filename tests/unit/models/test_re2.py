@@ -89,15 +89,6 @@ def test_a_word_is_its_column_and_those_of_its_n_grams_and_is_marked_where_both_
     assert len({*one, *other}) == 4
 
 
-def test_other_words_of_the_same_pair_or_the_same_word_of_another_pair_get_no_mark():
-    encoder = encoder_of()
-    with torch.no_grad():
-        encoder.mark.zero_()
-    plain = score(encoder, [[1, 2], [3]], [[3], [1, 2]])
-    torch.nn.init.ones_(encoder.mark)
-    assert torch.equal(plain, score(encoder, [[1, 2], [3]], [[3], [1, 2]]))
-
-
 def test_given_vectors_of_another_size_are_refused_with_what_to_set():
     with pytest.raises(ValueError, match=r"2 dimensions for each of 9 words, .* wants 50 .* set encoder.given=2"):
         encoder_of(given=50, vectors=GIVEN)
