@@ -20,6 +20,7 @@ from twicetold.trained.fitted import COSINE
 from twicetold.trained.model_folder import load_trained
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.examples.batches import Batch
+from twicetold_lab.grid.recipe import parts_of
 from twicetold_lab.mining import random
 from twicetold_lab.training.cell import train_cell
 from twicetold_lab.training.learner import Learner
@@ -76,7 +77,7 @@ def recipe(composed, request):
 
 
 @pytest.fixture
-def train(questions, parts_of, tmp_path, monkeypatch):
+def train(questions, tmp_path, monkeypatch):
     """Train a recipe on the tiny corpus, in a folder of its own."""
     sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
     corpus = replace(questions, texts=pa.array(sentences))

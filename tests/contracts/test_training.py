@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 from twicetold.encoding import EncodedBatch, Encoding, Roles
+from twicetold_lab.grid.recipe import parts_of
 from twicetold_lab.mining import random
 from twicetold_lab.training.cell import train_cell
 from twicetold_lab.training.parts import Places
@@ -14,7 +15,7 @@ from twicetold_lab.training.schedule import Runtime
 
 
 def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_all(
-    composed, news, parts_of, tmp_path, monkeypatch
+    composed, news, tmp_path, monkeypatch
 ):
     choices = ("data=toy_news", "model=static", "examples=triplets", "objective=triplet", "trainer.epochs=2")
     cfg = composed("train", *choices)
@@ -63,7 +64,7 @@ def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
 
 @pytest.mark.parametrize("model", ["dssm", "cdssm", "lstm_dssm", "mv_dssm"])
 def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_makes(
-    model, composed, questions, parts_of, tmp_path
+    model, composed, questions, tmp_path
 ):
     cfg = composed("train", "data=toy_questions", f"model={model}", "profile=published", "trainer.epochs=2")
     parts = parts_of(cfg)
@@ -89,7 +90,7 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
 
 
 @pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear"])
-def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
+def test_a_solver_refuses_settings_of_gradient_descent(setting, composed):
     cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")
     with pytest.raises(ValueError, match=f"trainer.{setting.split('=')[0]}: the solver Film does not use it"):
         parts_of(cfg)
