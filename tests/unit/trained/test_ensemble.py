@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from safetensors.torch import save_file
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.features.folded_characters import FoldedCharacters
-from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
@@ -24,7 +22,8 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble, Weights
-from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold.trained.vectors_identity import fingerprint
@@ -65,17 +64,15 @@ def saved(trained, questions, tmp_path):
     """Saves a `static` model trained on the tiny questions; its folder."""
 
     def _saved(name, *, train=None, pretrained_on=(), **settings):
-        scorer, folder = trained("static", **settings), tmp_path / name / layout.MODEL
-        folder.mkdir(parents=True)
-        save_fitted(scorer.featuriser, folder)
-        save_file(scorer.encoder.state_dict(), folder / layout.WEIGHTS)
+        folder = tmp_path / name / layout.MODEL
         data = {"name": questions.name, "train": questions.train_digest() if train is None else train}
         features = {"_target_": "twicetold.features.word_hashing.WordHashing"}
         encoder = {"_target_": "twicetold.models.static.Static", **STATIC}
-        recipe = {"features": features, "encoder": encoder, "as_documents": False, "data": data}
-        write_json(folder / layout.RECIPE, {**recipe, "pretrained_on": list(pretrained_on)})
-        write_json(folder / layout.DECISION, asdict(scorer.decision))
-        write_json(folder / layout.TRAINING, {"parameters": 7})
+        training = UNTRAINED | {"metric": "auroc", "best_value": 0.5, "parameters": 7}
+        scorer = trained("static", **settings)
+        save_scorer(folder, scorer, features=features, settings=encoder, data=data, training=training)
+        recipe = json.loads((folder / layout.RECIPE).read_text()) | {"pretrained_on": list(pretrained_on)}
+        write_json(folder / layout.RECIPE, {key: recipe[key] for key in recipe if key != "seen"})
         return folder
 
     return _saved

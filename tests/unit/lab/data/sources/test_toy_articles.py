@@ -20,4 +20,3 @@ def test_each_story_is_told_more_than_once_and_is_of_one_category():
     story, category = corpus.groups["story"], corpus.groups["category"]
     assert np.bincount(story).min() >= 2
     assert all(len(set(category[story == s])) == 1 for s in set(story))
-    assert len(set(corpus.texts.to_pylist())) == len(corpus)
