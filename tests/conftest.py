@@ -172,6 +172,14 @@ def tiny_bert(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture
+def tokens(tiny_bert):
+    """The tokens that the BERT reads, of the first twelve of each text."""
+    from twicetold.features.model_tokens import ModelTokens
+
+    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=12).fit([])
+
+
 @pytest.fixture(scope="session")
 def tiny_static(tmp_path_factory) -> Path:
     """Folder of static vectors in the format of model2vec: 256 random numbers for each of a few words and letters."""

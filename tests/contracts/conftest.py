@@ -5,34 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra.utils import instantiate
-
-from twicetold_lab.training.fit import descend
-from twicetold_lab.training.parts import Parts
-from twicetold_lab.training.schedule import Schedule
-
-
-@pytest.fixture
-def parts_of():
-    """From a composed config to what a training is made of."""
-
-    def built(part, **shape):
-        return None if part._target_ is None else instantiate(part, **shape)
-
-    def _parts_of(cfg):
-        return Parts(
-            featuriser=built(cfg.features),
-            encoder_of=lambda shape: built(cfg.encoder, **shape),
-            examples=built(cfg.examples),
-            objective=built(cfg.objective),
-            make_optimizer=built(cfg.optimizer),
-            schedule=Schedule(**cfg.trainer),
-            selection=built(cfg.evaluator).selection,
-            descend=None if cfg.objective._target_ is None else descend,
-            negatives=built(cfg.negatives),
-        )
-
-    return _parts_of
 
 
 @pytest.fixture(autouse=True)

@@ -25,10 +25,14 @@ class RowsOn(CsrRows):
         return super().gather(rows).to("pretended")
 
 
-@pytest.fixture(params=["cpu", "pretended"])
+@pytest.fixture
 def device(request):
-    """The CPU, or a device that is not (`pretended_device`)."""
-    return torch.device("cpu") if request.param == "cpu" else request.getfixturevalue("pretended").device
+    """The CPU, or a device that is not (`pretended_device`), on which trainings are tried in `test_devices`."""
+    asked = getattr(request, "param", "cpu")
+    return torch.device("cpu") if asked == "cpu" else request.getfixturevalue("pretended").device
+
+
+on_both_devices = pytest.mark.parametrize("device", ["cpu", "pretended"], indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -66,16 +70,12 @@ def embed(encoder, rows, texts):
         return dense(encoder.eval().encode(rows.gather(np.asarray(texts, np.int64))))
 
 
-def test_one_embedding_per_text_and_one_score_per_pair(built):
+@on_both_devices
+def test_one_embedding_per_text_and_one_score_per_pair(built, device):
     encoder, _, rows, _ = built
     left, right = (encoder.eval().encode(rows.gather(np.arange(a, a + 5))) for a in (0, 5))
     assert dense(left).shape[0] == 5
     assert encoder.score(left, right).shape == (5,)
-
-
-def test_encoding_is_deterministic_outside_training(built):
-    encoder, _, rows, _ = built
-    assert torch.equal(embed(encoder, rows, range(9)), embed(encoder, rows, range(9)))
 
 
 def test_an_embedding_does_not_depend_on_its_batch_neighbours(built):
@@ -98,7 +98,8 @@ def test_a_text_is_most_like_itself(built):
     assert (same >= other - 1e-6).all()
 
 
-def test_search_vectors_give_the_scores(built):
+@on_both_devices
+def test_search_vectors_give_the_scores(built, device):
     encoder, _, rows, _ = built
     if not isinstance(encoder, Searchable) or not encoder.score_is_dot_product:
         pytest.skip("its scores are not dot products")
@@ -110,6 +111,7 @@ def test_search_vectors_give_the_scores(built):
     torch.testing.assert_close(actual, expected)
 
 
+@on_both_devices
 def test_the_search_vectors_of_a_linear_family_are_its_rows_times_its_maps_up_to_their_length(built, device):
     encoder, _, rows, _ = built
     if not isinstance(encoder, Linear):

@@ -64,10 +64,6 @@ def test_columns_are_sorted_within_each_row(featuriser, news):
         assert (np.diff(rows.indices[start:end]) > 0).all()
 
 
-def test_the_constructor_keeps_its_arguments_untouched(featuriser):
-    assert repr(clone(featuriser).get_params()) == repr(featuriser.get_params())
-
-
 def test_fitted_state_survives_the_disk(featuriser, news, tmp_path):
     texts = inputs_of(featuriser, news.texts_of("train"))
     before = featuriser.fit(texts).transform(texts)

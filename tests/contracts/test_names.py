@@ -16,7 +16,6 @@ from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.scoring import cost
 
 ROOT = Path(__file__).parents[2]
-GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
 PRETRAINED = sorted(p.stem for p in (ROOT / "conf/pretrained").glob("*.yaml"))
 PAIRS_ONLY = ("bimpm", "ldc", "matcher", "minilm_cross", "re2")

@@ -1,26 +1,22 @@
 """RESULTS.md is what `report.py --results` makes of the files in Git."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+import report
 from twicetold_lab.grid.lock import changed_keys, locked_stages
 from twicetold_lab.grid.rows import read_grid
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def report(monkeypatch):
+@pytest.fixture(autouse=True)
+def _in_root(monkeypatch):
     monkeypatch.chdir(ROOT)
-    spec = importlib.util.spec_from_file_location("report_under_test", ROOT / "pipelines" / "report.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
-def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
+def test_results_are_a_rendering_of_metrics_summaries_and_cards():
     grid, missing = report.without_missing(read_grid(ROOT), Path("runs"), ran=locked_stages(ROOT))
     earlier = bool(changed_keys(ROOT))
     pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), earlier=earlier, missing=missing)
@@ -29,7 +25,7 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
     assert len(Path("RESULTS.md").read_text().splitlines()) <= 300
 
 
-def test_each_cell_has_the_command_that_trains_it(report):
+def test_each_cell_has_the_command_that_trains_it():
     grid = read_grid(ROOT)
     row = grid["cells"]["uci_news_time-dae_published-0"]
     command = report.command_of("uci_news_time-dae_published-0", row, grid)
@@ -42,12 +38,12 @@ def test_each_cell_has_the_command_that_trains_it(report):
     assert command == "python pipelines/ensemble.py data=quora_wang 'members=[re2,static_mlp]' stacking=logistic"
 
 
-def test_a_row_of_its_own_is_called_by_its_name(report):
+def test_a_row_of_its_own_is_called_by_its_name():
     row = {"data": "uci_news_time", "model": "dae", "seed": 0}
     assert report.cell_of("uci_news_time-dae_published-0", row).model == "dae_published"
 
 
-def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(report, tmp_path):
+def test_cells_that_have_not_run_are_left_out_and_those_that_ran_are_not(tmp_path):
     row = {"data": "stsb", "model": "tfidf", "seed": 0}
     grid = {"cells": {f"stsb-tfidf-{seed}": row for seed in (0, 1, 2)}, "ensembles": {}, "elsewhere": {}}
     (tmp_path / "stsb-tfidf-0").mkdir()

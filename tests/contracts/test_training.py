@@ -1,54 +1,21 @@
-"""Every family trains, and is the same model when it is saved and loaded."""
+"""What a training validates, the loss of the published DSSM on every batch, and what a solver refuses."""
 
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
 import pytest
 import torch
-from omegaconf import OmegaConf
 from torch.nn.functional import cosine_similarity
 
-from recipes import FAMILIES
 from twicetold.encoding import EncodedBatch, Encoding, Roles
-from twicetold.trained.fitted import COSINE
-from twicetold.trained.model_folder import load_trained
-from twicetold.trained.scoring import Scorer
+from twicetold_lab.grid.recipe import parts_of
 from twicetold_lab.mining import random
 from twicetold_lab.training.cell import train_cell
 from twicetold_lab.training.parts import Places
 from twicetold_lab.training.schedule import Runtime
 
 
-@pytest.mark.parametrize("model", FAMILIES)
-def test_a_family_trains_and_a_saved_model_gives_the_same_scores(model, composed, questions, parts_of, tmp_path):
-    cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1")
-    sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
-    corpus = replace(questions, texts=pa.array(sentences))
-    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
-    strategy = cfg.examples.get("strategy", "random")
-    random.mine(corpus, seed=0, label="cluster", per_anchor=2).save(places.triplets / f"{strategy}.parquet")
-    trained = train_cell(
-        corpus,
-        parts_of(cfg),
-        seed=0,
-        feature_key="key",
-        places=places,
-        runtime=Runtime(accelerator="cpu", workers=0, progress=False),
-        on_epoch=lambda metrics, epoch: None,
-    )
-    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
-    trained.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
-    sides = sentences[:10], sentences[10:20]
-    scores = Scorer(*load_trained(tmp_path / "model")[:2], COSINE).score(*sides)
-    # some saved models are read without PyTorch, whose sums are rounded otherwise
-    expected = Scorer(trained.featuriser, trained.encoder, COSINE).score(*sides)
-    np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-7)
-    assert len(np.unique(scores)) > 1
-
-
 def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_all(
-    composed, news, parts_of, tmp_path, monkeypatch
+    composed, news, tmp_path, monkeypatch
 ):
     choices = ("data=toy_news", "model=static", "examples=triplets", "objective=triplet", "trainer.epochs=2")
     cfg = composed("train", *choices)
@@ -75,22 +42,6 @@ def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_al
     assert sampled.fitted.best_value in epochs[:2]
 
 
-class Recorded(torch.nn.Module):
-    """An objective that notes its batches, its losses and the random state before each."""
-
-    needs_score = False
-
-    def __init__(self, objective):
-        super().__init__()
-        self.objective, self.in_batch, self.steps = objective, objective.in_batch, []
-
-    def forward(self, batch):
-        state = torch.get_rng_state()
-        losses = self.objective(batch)
-        self.steps.append((batch, state, losses["loss"].item()))
-        return losses
-
-
 def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
     """Mean over clicked pairs of −log P(D⁺|Q), summed over views, with a loop for everything: Huang et al. 2013."""
 
@@ -113,14 +64,16 @@ def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
 
 @pytest.mark.parametrize("model", ["dssm", "cdssm", "lstm_dssm", "mv_dssm"])
 def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_makes(
-    model, composed, questions, parts_of, tmp_path
+    model, composed, questions, tmp_path
 ):
     cfg = composed("train", "data=toy_questions", f"model={model}", "profile=published", "trainer.epochs=2")
     parts = parts_of(cfg)
-    recorded = Recorded(parts.objective)
+    steps: list[list] = []  # the batch, the random state before it and the loss
+    parts.objective.register_forward_pre_hook(lambda _, given: steps.append([given[0], torch.get_rng_state()]))
+    parts.objective.register_forward_hook(lambda _, given, losses: steps[-1].append(losses["loss"].item()))
     train_cell(
         questions,
-        replace(parts, objective=recorded),
+        parts,
         seed=0,
         feature_key="key",
         places=Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints"))),
@@ -128,8 +81,8 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
         on_epoch=lambda metrics, epoch: None,
     )
     pairs = questions.pairs["train"]
-    assert len(recorded.steps) == 2
-    for batch, state, loss in recorded.steps:
+    assert len(steps) == 2
+    for batch, state, loss in steps:
         assert isinstance(batch.anchor.extra, Roles) == (model == "mv_dssm")
         assert len(batch.label) == (pairs.label == 1).sum() < len(pairs.label)
         torch.set_rng_state(state)
@@ -137,7 +90,7 @@ def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_ma
 
 
 @pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear"])
-def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
+def test_a_solver_refuses_settings_of_gradient_descent(setting, composed):
     cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")
     with pytest.raises(ValueError, match=f"trainer.{setting.split('=')[0]}: the solver Film does not use it"):
         parts_of(cfg)

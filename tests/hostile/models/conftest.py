@@ -76,12 +76,25 @@ def model(originals, tmp_path) -> Path:
 
 
 @pytest.fixture
-def ensemble(originals, tmp_path) -> Path:
+def nested(originals, tmp_path):
+    """Makes the folder of an ensemble of a model and an ensemble, and so on for some levels."""
+
+    def _nested(levels, folder=None):
+        folder = folder or tmp_path / f"{levels} levels"
+        other = "tfidf" if levels == 1 else "inner"
+        for name in ("static", "tfidf")[: 1 + (levels == 1)]:
+            shutil.copytree(originals[name], folder / layout.MEMBER_MODELS / name)
+        if levels > 1:
+            _nested(levels - 1, folder / layout.MEMBER_MODELS / other)
+        recipe = {"members": ["static", other], "as_documents": False, "data": {}, "pretrained_on": []}
+        (folder / layout.RECIPE).write_text(json.dumps(recipe))
+        shutil.copy(originals["static"] / layout.DECISION, folder)
+        return folder
+
+    return _nested
+
+
+@pytest.fixture
+def ensemble(nested, tmp_path):
     """The folder of an ensemble of two models."""
-    folder = tmp_path / "ensemble"
-    for name, place in originals.items():
-        shutil.copytree(place, folder / layout.MEMBER_MODELS / name)
-    recipe = {"members": list(originals), "as_documents": False, "data": {}, "pretrained_on": []}
-    (folder / layout.RECIPE).write_text(json.dumps(recipe))
-    shutil.copy(originals["static"] / layout.DECISION, folder)
-    return folder
+    return nested(1, tmp_path / "ensemble")

@@ -11,7 +11,6 @@ from twicetold import layout
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.letter_tfidf import LetterTfIdf
-from twicetold.features.model_tokens import ModelTokens
 from twicetold.features.rows import CsrRows
 from twicetold.features.saved import save_fitted
 from twicetold.features.subwords import Subwords
@@ -128,10 +127,11 @@ def tokenizer_of(folder):
 def refused(subwords, tmp_path):
     """Refuse the model with another tokenizer."""
 
-    def _refused(tokenizer, reason):
+    def _refused(tokenizer, reason=None):
         for file in subwords.iterdir():
             (tmp_path / file.name).write_bytes(file.read_bytes())
-        (tmp_path / layout.FEATURISER_STATE).write_text(json.dumps({"tokenizer_": json.dumps(tokenizer)}))
+        written = tokenizer if tokenizer in ("", 5) else json.dumps(tokenizer)
+        (tmp_path / layout.FEATURISER_STATE).write_text(json.dumps({"tokenizer_": written}))
         with pytest.raises(ValueError, match=reason) as caught:
             load_model(tmp_path)
         assert str(tmp_path) in str(caught.value)
@@ -224,6 +224,11 @@ def test_other_merges_and_settings_of_subwords_are_refused(subwords, refused, ch
     refused(tokenizer, reason)
 
 
+@pytest.mark.parametrize("tokenizer", ["", 5, None, [], {}, {"version": "1.0", "added_tokens": []}], ids=str)
+def test_a_tokenizer_that_is_something_else_is_refused(refused, tokenizer):
+    refused(tokenizer)
+
+
 def test_further_tokens_of_subwords_are_refused(subwords, refused):
     tokenizer = tokenizer_of(subwords)
     tokenizer["added_tokens"].append({**tokenizer["added_tokens"][0], "id": BILLION, "content": "t"})
@@ -254,11 +259,6 @@ def test_subwords_of_former_versions_of_the_library_are_read(subwords):
 
 
 # pretrained transformers
-
-
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=12).fit([])
 
 
 def transformed(tokens, tokenizer):

@@ -55,17 +55,14 @@ def large(model):
     return model
 
 
-def test_an_index_on_a_full_disk_is_one_error_and_leaves_nothing(large, on_a_disk, tmp_path):
-    (tmp_path / "rows.csv").write_text("text\n" + "".join(f"the cat of {n} dogs\n" for n in range(40)))
-    status, said, left = on_a_disk("128k", "index", "build", large, "rows.csv", "-o", "disk/faq")
-    assert status == 1, said
-    assert "error: expected room for disk/faq, the disk (or what one may use of it) is full" in said
-    assert left == []
-
-
-def test_rows_on_a_full_disk_are_one_error_and_leave_nothing(model, on_a_disk, tmp_path):
+@pytest.mark.parametrize("command", ["index", "dedupe"])
+def test_a_full_disk_is_one_error_and_nothing_is_left(command, large, on_a_disk, tmp_path):
     (tmp_path / "rows.csv").write_text("text\n" + "".join(f"the cat of {n} dogs {'x' * 200}\n" for n in range(400)))
-    status, said, left = on_a_disk("64k", "dedupe", model, "rows.csv", "-o", "disk/out.csv", "--links", "links.csv")
+    size, out, arguments = {
+        "index": ("128k", "error: expected room for disk/faq", ("index", "build", large, "rows.csv", "-o", "disk/faq")),
+        "dedupe": ("64k", "out.csv", ("dedupe", large, "rows.csv", "-o", "disk/out.csv", "--links", "links.csv")),
+    }[command]
+    status, said, left = on_a_disk(size, *arguments)
     assert status == 1, said
-    assert "out.csv, the disk (or what one may use of it) is full" in said
+    assert f"{out}, the disk (or what one may use of it) is full" in said
     assert left == []

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from twicetold.features.cleaning import Cleaned, clean
-from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.features.tokens import Words
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
@@ -87,14 +86,6 @@ def test_rows_are_those_of_the_cleaned_texts(inner):
     assert cleaned.ordered == inner.ordered
     assert cleaned.shape == clone(inner).fit(texts).shape
     assert cleaned.get_feature_names_out().tolist() == clone(inner).fit(texts).get_feature_names_out().tolist()
-
-
-def test_state_survives_the_disk_and_names_nothing_that_cleaning_took_away(tmp_path):
-    cleaned = Cleaned(Words(counted=True), numbers=True).fit(TEXTS)
-    save_fitted(cleaned, tmp_path)
-    loaded = load_fitted(clone(cleaned), tmp_path)
-    equal(loaded.transform(TEXTS), cleaned.transform(TEXTS))
-    assert not any(character.isdigit() for name in loaded.get_feature_names_out() for character in name)
 
 
 def test_pretrained_vectors_reach_the_encoder_through_it(tmp_path):

@@ -11,11 +11,6 @@ from twicetold_lab.scoring.cache import feature_rows
 TEXTS = ["bank rate cut", "Banks rated story7", "", "\U00013000", "film " * 50]
 
 
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=12).fit([])
-
-
 def test_numbers_are_the_models_own_ids_plus_one_and_zero_is_unknown(tokens, tiny_bert):
     from transformers import AutoTokenizer
 
@@ -25,12 +20,6 @@ def test_numbers_are_the_models_own_ids_plus_one_and_zero_is_unknown(tokens, tin
         ids = np.array(theirs(text, truncation=True, max_length=12)["input_ids"])
         np.testing.assert_array_equal(rows.indices[start:end], np.where(ids == theirs.unk_token_id, 0, ids + 1))
     assert rows.width == len(theirs) + 1
-
-
-def test_a_text_is_cut_to_max_length_special_tokens_included(tokens):
-    rows = tokens.transform(["film " * 50])
-    assert len(rows.indices) == 12
-    assert rows.indices[-1] == 4  # [SEP], id 3
 
 
 def test_a_second_text_follows_a_bert_separator_at_once_and_a_roberta_separator_doubled(tokens):

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,13 +67,6 @@ def test_words_of_the_file_that_train_lacks_have_numbers_and_vectors(vectors):
     assert of["sat"] == [3, 4]
     assert of["cat"] == of["(unknown)"] == [0, 0]
     assert len(featuriser.shape["vectors"]) == featuriser.shape["words"]
-
-
-def test_centred_vectors_are_about_zero_and_about_as_long_as_one(vectors):
-    found = SpeltWords(vectors=vectors, further=4).fit(TRAIN).shape["vectors"]
-    given_ = found[found.any(axis=1)]
-    np.testing.assert_allclose(given_.mean(axis=0), 0, atol=1e-6)
-    assert np.linalg.norm(given_, axis=1).mean() == pytest.approx(1)
 
 
 def test_further_words_of_no_file_are_an_error():

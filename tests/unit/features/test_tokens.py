@@ -76,12 +76,7 @@ def test_subwords_of_known_words_are_whole_and_unknown_words_fall_into_known_pie
     pieces = spelled(featuriser, "widest")
     assert "".join(pieces) == "▁widest"
     assert len(pieces) > 1
-
-
-def test_no_subword_spans_two_words():
-    featuriser = Subwords(max_features=500).fit(REPEATED)
-    both = spelled(featuriser, "low newer")
-    assert both == spelled(featuriser, "low") + spelled(featuriser, "newer")
+    assert Subwords(max_features=30).fit(REPEATED).shape["width"] <= 30
 
 
 def test_subwords_of_all_texts_at_once_are_those_of_each_word():
@@ -98,10 +93,6 @@ def test_characters_that_train_lacks_are_unknown_subwords():
 def test_a_cut_alphabet_is_cut_the_same_way_each_time():
     texts = [" ".join(chr(0x4E00 + i) * 3 for i in range(300))] * 2
     assert len({Subwords(max_alphabet=50).fit(texts).tokenizer_ for _ in range(4)}) == 1
-
-
-def test_the_vocabulary_of_subwords_is_no_larger_than_asked():
-    assert Subwords(max_features=30).fit(REPEATED).shape["width"] <= 30
 
 
 def test_counts_are_occurrences_in_train_and_none_for_unknown_words():

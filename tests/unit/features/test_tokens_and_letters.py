@@ -53,11 +53,6 @@ def test_tokens_keep_their_vectors_and_letters_begin_as_random_directions_of_the
     assert (directions @ directions.T - torch.eye(len(directions))).abs().max() < 0.3
 
 
-def test_more_dimensions_than_the_vectors_have_are_refused_where_there_are_no_letters(tiny_static):
-    with pytest.raises(ValueError, match=r"the encoder wants 512: set encoder\.embedding=256 or less"):
-        encoder_of(StaticTokens(str(tiny_static), "nothing").fit([]).shape, 512)
-
-
 def test_the_saved_state_makes_the_same_rows_and_needs_no_folder(tiny_static, tmp_path):
     joined = joined_of(tiny_static).fit(TRAIN)
     save_fitted(joined, tmp_path)

@@ -36,10 +36,6 @@ def test_lines_with_a_blank_within_the_word_are_left_out(file):
     assert not word_vectors(file, ["."]).any()
 
 
-def test_no_known_word_gives_zeros(file):
-    assert not word_vectors(file, ["unheardof"]).any()
-
-
 def test_the_first_words_are_those_that_the_file_begins_with(file):
     assert first_words(file, 3) == ["the", '"', ","]
     assert len(first_words(file, 100)) == 6

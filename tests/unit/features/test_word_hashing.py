@@ -5,10 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
 
 from twicetold.features import distinct_words
 from twicetold.features.cleaning import Cleaned
@@ -54,21 +52,6 @@ def test_good_is_hashed_as_in_the_paper():
     assert WordHashing().fit(["Good!"]).letter_grams_ == ["#go", "goo", "od#", "ood"]
 
 
-def test_counts_are_counts():
-    assert as_counters(WordHashing().fit(["go"]), ["go go GO, gone"]) == [Counter({"#go": 4, "go#": 3})]
-
-
-@given(st.lists(st.text("abcdeABC 12", max_size=30), min_size=1).filter(has_word))
-def test_trigrams_of_plain_words_equal_scikit_learns(texts):
-    theirs = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3)).fit(texts)
-    ours = WordHashing().fit(texts)
-    assert sorted(g.replace(" ", "#") for g in theirs.get_feature_names_out()) == ours.letter_grams_
-    order = np.argsort([g.replace(" ", "#") for g in theirs.get_feature_names_out()])
-    rows = ours.transform(texts)
-    matrix = sp.csr_matrix((rows.values, rows.indices, rows.indptr), shape=(len(texts), rows.width))
-    np.testing.assert_array_equal(theirs.transform(texts).toarray()[:, order], matrix.toarray())
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @given(texts=TEXTS.filter(has_word))
 def test_letter_grams_of_any_text_equal_the_obvious_loops(size, texts):
@@ -79,15 +62,6 @@ def test_single_letters_of_chinese_are_its_characters_without_marks_and_punctuat
     featuriser = WordHashing(letters=1).fit(["今天天气好吗？", "你好，世界！"])
     assert featuriser.letter_grams_ == sorted("今天气好吗你世界")
     assert as_counters(featuriser, ["天天好。"]) == [Counter({"天": 2, "好": 1})]
-
-
-def test_of_two_chinese_questions_in_other_words_single_letters_find_more_in_common_than_trigrams():
-    questions = ["怎么学游泳？", "游泳要怎么学？"]
-    shared = {}
-    for size in (1, 3):
-        one, other = as_counters(WordHashing(letters=size).fit(questions), questions)
-        shared[size] = (one & other).total() / min(one.total(), other.total())
-    assert shared == {1: 1, 3: pytest.approx(1 / 5)}
 
 
 def test_full_width_letters_are_columns_of_their_own_unless_they_are_cleaned():
@@ -144,9 +118,6 @@ def test_words_of_neighbouring_texts_are_no_pair():
 def test_unknown_trigrams_are_left_out_and_may_leave_an_empty_row():
     rows = WordHashing().fit(["good"]).transform(["xyz", "gox", "", "?!"])
     assert rows.indptr.tolist() == [0, 0, 1, 1, 1]
-
-
-def test_no_text_gives_no_row():
     assert len(WordHashing().fit(["good"]).transform([])) == 0
 
 

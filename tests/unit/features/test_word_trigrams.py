@@ -40,14 +40,6 @@ def test_words_keep_their_order_and_trigrams_theirs(texts, chunk):
     assert found == [[[f"#{w}#"[i : i + 3] for i in range(len(w))] for w in line] for line in words]
 
 
-@given(TEXTS)
-def test_a_texts_trigrams_are_those_of_word_hashing(texts):
-    bags, rows = WordHashing().fit(texts).transform(texts), WordTrigrams().fit(texts).transform(texts)
-    for a, b, c, d in zip(bags.indptr, bags.indptr[1:], rows.indptr, rows.indptr[1:]):
-        inner = rows.indices[c:d][rows.indices[c:d] > 0] - 1
-        assert sorted(inner) == np.repeat(bags.indices[a:b], bags.values[a:b].astype(int)).tolist()
-
-
 def test_words_without_a_known_trigram_are_left_out():
     featuriser = WordTrigrams().fit(["good day"])
     assert sequences(featuriser, ["good xyz day", "xyz", ""]) == [

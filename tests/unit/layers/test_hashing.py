@@ -5,9 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows
-from twicetold.layers.hashing import HashingLayer, HashingTower, columns, linear, word_bags
+from twicetold.layers.hashing import HashingLayer, HashingTower, columns, linear
 
 
 def random_rows(seed, rows=7, width=9):
@@ -31,25 +30,6 @@ def test_the_hashing_layer_is_a_matrix_product(seed):
     x, rows = random_rows(seed)
     layer = HashingLayer(9, 5)
     torch.testing.assert_close(x @ layer.weight, layer(rows))
-
-
-def test_the_tower_is_tanh_layers_one_after_another():
-    x, rows = random_rows(0)
-    network = tower()
-    first, second = (layer for layer in network.layers if isinstance(layer, torch.nn.Linear))
-    with torch.no_grad():
-        for bias in (network.bias, first.bias, second.bias):
-            bias.normal_()
-        hidden = torch.tanh(x @ network.hashing.weight + network.bias)
-        expected = torch.tanh(second(torch.tanh(first(hidden)))) * (x != 0).any(1, keepdim=True)
-    torch.testing.assert_close(expected, network(rows))
-
-
-def test_a_text_without_entries_embeds_to_zero_whatever_the_biases():
-    network = tower()
-    torch.nn.init.ones_(network.bias)
-    empty = SparseRows(torch.zeros(0, dtype=torch.int64), torch.zeros(3, dtype=torch.int64), torch.zeros(0), 9)
-    assert not network(empty).any()
 
 
 def test_initial_weights_are_the_published_ones_and_biases_zero():
@@ -81,18 +61,3 @@ def test_columns_are_a_slice(seed, one, other):
     start, end = sorted((one, other))
     x, rows = random_rows(seed)
     torch.testing.assert_close(x[:, start:end], dense(columns(rows, start, end)))
-
-
-def test_word_bags_split_texts_into_words_without_their_marks():
-    indices, offsets = torch.tensor([0, 1, 0, 2, 3, 0, 3]), torch.tensor([0, 5, 5, 7])
-    words, texts = word_bags(SparseRows(indices, offsets, None, 4))
-    assert words.indices.tolist() == [0, 1, 2, 2]
-    assert words.offsets.tolist() == [0, 1, 3, 4]
-    assert words.width == 3
-    assert texts.tolist() == [0, 2, 2, 3]
-
-
-def test_texts_without_words_have_no_word_bags():
-    words, texts = word_bags(SparseRows(torch.zeros(0, dtype=torch.int64), torch.zeros(3, dtype=torch.int64), None, 4))
-    assert len(words) == 0
-    assert texts.tolist() == [0, 0, 0]

@@ -34,31 +34,6 @@ def test_each_perspective_is_the_cosine_of_both_vectors_times_its_weights():
     torch.testing.assert_close(actual, wanted)
 
 
-def test_between_two_texts_every_vector_meets_every_other():
-    match, u, v = layer(), vectors(2, 3), vectors(2, 6)[:, :4]
-    found = match.between(u, v)
-    assert found.shape == (2, COUNT, 3, 4)
-    for n in range(2):
-        for s in range(3):
-            for t in range(4):
-                torch.testing.assert_close(found[n, :, s, t], naively(match, u[n, s], v[n, t]))
-
-
-def test_perspectives_are_symmetric_within_one_and_one_for_the_same_direction():
-    match, (u, v) = layer(), vectors(2, 6)
-    assert torch.equal(match(u, v), match(v, u))
-    assert (match(u, v).abs() < 1).all()
-    torch.testing.assert_close(match(u, 3 * u), torch.ones(6, COUNT, dtype=torch.float64))
-
-
-def test_the_scale_of_weights_and_vectors_is_of_no_account():
-    match, (u, v) = layer(), vectors(2, 6)
-    before = match(u, v)
-    with torch.no_grad():
-        match.weight.mul_(7)
-    torch.testing.assert_close(match(0.2 * u, 5 * v), before)
-
-
 def test_a_zero_vector_matches_nothing_and_has_a_finite_gradient():
     match, u = layer(), torch.zeros(1, SIZE, dtype=torch.float64, requires_grad=True)
     found = match(u, vectors(1))

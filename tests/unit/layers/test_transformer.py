@@ -2,16 +2,10 @@ import pytest
 import torch
 
 from twicetold.encoding import SparseRows
-from twicetold.features.model_tokens import ModelTokens
 from twicetold.layers import transformer as module
 from twicetold.layers.transformer import Transformer, join
 
 TEXTS = ["bank rate cut", "", "film star award drug trial phone chip", "\U00013000", "bank", "game vote story7"]
-
-
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=24).fit([])
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import EncodedBatch, Encoding, Roles
+from twicetold.encoding import Encoding
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
@@ -16,7 +16,6 @@ from twicetold.models.dssm import Dssm
 from twicetold.models.dssm_mlp import DssmMlp
 from twicetold.models.lstm_dssm import LstmDssm
 from twicetold.models.mv_dssm import MultiViewDssm
-from twicetold_lab.objectives.info_nce import InfoNce
 
 TEXTS = ["good day to you", "day", "good", "to you a good day and a good night", "night and day", "you"]
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
@@ -62,19 +61,6 @@ def test_one_tower_scores_by_cosine_and_embeds_an_empty_text_to_zero(bags):
     second = model.query.layers[2]
     hidden = torch.tanh(counts @ model.query.hashing.weight + model.query.bias)
     torch.testing.assert_close(torch.tanh(second(hidden)), encoding.embedding[:-1])
-
-
-def test_two_towers_score_the_mean_of_both_directions(bags):
-    rows, featuriser = bags
-    model = shaken(Dssm(**featuriser.shape, hidden=[8], embedding=4, shared=False, **TOWER))
-    encoding = model.train().encode(rows)
-    q, d = (getattr(encoding.extra, role)[:-1, 0] for role in ("query", "document"))
-    assert not torch.allclose(q, d)
-    turned = torch.roll(torch.arange(6), 1)
-    expected = (cosine_similarity(q, d[turned]) + cosine_similarity(d, q[turned])) / 2
-    left, right = (type(encoding)(encoding.embedding[:-1][order]) for order in (torch.arange(6), turned))
-    torch.testing.assert_close(expected, model.score(left, right))
-    torch.testing.assert_close(expected, model.score(right, left))
 
 
 def test_a_convolution_sees_each_words_neighbours_and_nothing_beyond_its_text(sequences):
@@ -133,22 +119,6 @@ def test_the_score_is_the_mean_over_views_of_the_cosine_and_a_missing_view_count
     torch.testing.assert_close(expected, model.score(encoding, type(encoding)(encoding.embedding[turned])))
     assert not views[3, 2].any()
     torch.testing.assert_close(torch.tensor(2 / 3), model.score(encoding, encoding)[3].detach())
-
-
-def test_every_view_trains(multi_view):
-    model, rows = multi_view
-    before = [{n: p.clone() for n, p in tower.named_parameters()} for tower in model.towers]
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    encoding = model.train().encode(rows)
-    turned = Encoding(
-        encoding.embedding.roll(1, 0), Roles(encoding.extra.query.roll(1, 0), encoding.extra.document.roll(1, 0))
-    )
-    InfoNce(temperature=0.1)(EncodedBatch(encoding, turned))["loss"].backward()
-    optimizer.step()
-    for tower, old in zip(model.towers, before):
-        for name, parameter in tower.named_parameters():
-            assert parameter.grad.any(), name
-            assert not torch.equal(parameter, old[name]), name
 
 
 def test_bounds_that_do_not_cover_the_columns_are_refused():

@@ -4,29 +4,19 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, pad
 
-from twicetold.encoding import SparseRows
+from pair_networks import WITHOUT_A_WORD, assert_is_formula, assert_trains_without_a_word
+from twicetold.layers import alignment
 from twicetold.layers.best_match import LEAST
 from twicetold.models.ldc import WAYS, Ldc
 
 SMALL = {"embedding": 6, "filters": 4, "windows": [1, 2, 3], "dropout": 0.2, "frozen": False}
-LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
-RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
-VARIANTS = [(0, "orthogonal"), (0, "linear"), (1, "orthogonal"), (None, "linear")]
-
-
-def rows_of(texts, width=9):
-    offsets = torch.tensor([0, *map(len, texts)]).cumsum(0)
-    return SparseRows(torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets, None, width)
+VARIANTS = [(0, "orthogonal"), (0, "linear"), (1, "orthogonal"), (3, "linear"), (None, "linear")]
 
 
 def encoder_of(window=0, decomposition="orthogonal", scale=5.0, **further):
     torch.manual_seed(0)
     settings = {"width": 9, "window": window, "decomposition": decomposition, "scale": scale}
     return Ldc(**settings | SMALL | further).eval()
-
-
-def score(encoder, left, right):
-    return encoder.score(encoder.encode(rows_of(left)), encoder.encode(rows_of(right)))
 
 
 def naive_match(word, other, window):
@@ -70,39 +60,19 @@ def naive_score(encoder, left, right):
     return compared + encoder.scale * cosine_similarity(*(text.mean(0) for text in texts), dim=0)
 
 
+@pytest.mark.parametrize("group", [1, 3, 64])
 @pytest.mark.parametrize("scale", [5.0, None], ids=["with the cosine", "as published"])
 @pytest.mark.parametrize(("window", "decomposition"), VARIANTS)
-def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(window, decomposition, scale):
-    encoder = encoder_of(window, decomposition, scale)
-    expected = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
-    torch.testing.assert_close(score(encoder, LEFT, RIGHT), expected, rtol=1e-4, atol=1e-5)
-    assert score(encoder, LEFT, RIGHT)[3:].tolist() == [0, 0, 0]
+def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(
+    window, decomposition, scale, group, monkeypatch
+):
+    monkeypatch.setattr(alignment, "GROUP", group)
+    assert_is_formula(encoder_of(window, decomposition, scale), naive_score)
 
 
-def test_gradients_are_those_of_the_formula():
-    encoder = encoder_of()
-    parameters = list(encoder.parameters())
-    naive = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
-    expected = torch.autograd.grad((naive * torch.arange(1, 7)).sum(), parameters)
-    actual = torch.autograd.grad((score(encoder, LEFT, RIGHT) * torch.arange(1, 7)).sum(), parameters)
-    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_a_text_beside_its_copy_has_no_dissimilar_part():
-    encoder = encoder_of(scale=None)
-    before = score(encoder, [[1, 2, 3]], [[1, 2, 3]])
-    with torch.no_grad():
-        for layer in encoder.compose:
-            layer.convolution.weight[:, 6:] = 0  # of the second channel
-    torch.testing.assert_close(score(encoder, [[1, 2, 3]], [[1, 2, 3]]), before)
-    assert score(encoder, [[1, 2, 3]], [[1, 4, 3]]) != before
-
-
-@pytest.mark.parametrize("sides", [([], []), ([[]], [[]])])
+@WITHOUT_A_WORD
 def test_a_batch_without_a_word_still_back_propagates(sides):
-    encoder = encoder_of().train()
-    score(encoder, *sides).sum().backward()
-    assert torch.isfinite(encoder.embed.weight.grad).all()
+    assert_trains_without_a_word(encoder_of(), sides)
 
 
 @pytest.mark.parametrize(

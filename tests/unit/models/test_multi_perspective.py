@@ -1,26 +1,16 @@
-"""Multi-perspective LSTM and CNN: the formulas, what a score may depend on, and variants by configuration alone."""
+"""Multi-perspective LSTM and CNN: their formulas."""
 
-import numpy as np
 import pytest
 import torch
-from hydra.utils import instantiate
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import SparseRows
+from pair_networks import WITHOUT_A_WORD, assert_is_formula, assert_trains_without_a_word
 from twicetold.models.mp_cnn import MpCnn
 from twicetold.models.mp_lstm import MpLstm
-from twicetold.trained.reading import score_pairs
 
 SHARED = {"embedding": 6, "dropout": 0.1, "frozen": False, "perspectives": 3, "scale": 5.0}
 LSTM = {"hidden": 5, "bidirectional": True, "pooling": "mean", **SHARED}
 CNN = {"filters": 4, "windows": [1, 3], "pooling": "max", **SHARED}
-LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
-RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
-
-
-def rows_of(texts, width=9):
-    offsets = torch.tensor([0, *map(len, texts)]).cumsum(0)
-    return SparseRows(torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets, None, width)
 
 
 def encoder_of(kind):
@@ -51,42 +41,12 @@ def naive_score(encoder, left, right):
     return sum(w * m for w, m in zip(encoder.decide.weight[0], alike)) + encoder.decide.bias[0]
 
 
-def score(encoder, left, right):
-    return encoder.score(encoder.encode(rows_of(left)), encoder.encode(rows_of(right)))
-
-
 @pytest.mark.parametrize("kind", ["mp_lstm", "mp_cnn"])
 def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(kind):
-    encoder = encoder_of(kind)
-    expected = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
-    torch.testing.assert_close(score(encoder, LEFT, RIGHT), expected)
-    assert torch.equal(score(encoder, LEFT, RIGHT), score(encoder, RIGHT, LEFT))
-    assert expected[[3, 4, 5]].tolist() == [0, 0, 0]
+    assert_is_formula(encoder_of(kind), naive_score)
 
 
 @pytest.mark.parametrize("kind", ["mp_lstm", "mp_cnn"])
-@pytest.mark.parametrize("sides", [([], []), ([[]], [[]])])
+@WITHOUT_A_WORD
 def test_a_batch_without_a_word_still_back_propagates(kind, sides):
-    encoder = encoder_of(kind).train()
-    score(encoder, *sides).sum().backward()
-    assert torch.isfinite(encoder.embed.weight.grad).all()
-
-
-VARIANTS = [
-    *(("mp_lstm", f"features={f}", "encoder.dropout=0.0") for f in ("subwords", "characters")),
-    *(("mp_lstm", "features=words", f"encoder.pooling={p}") for p in ("max", "last", "attention")),
-    ("mp_cnn", "features=subwords", "encoder.windows=[1,3,5]"),
-]
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_variants_are_chosen_by_configuration_alone(variant, composed, news):
-    model, features, *overrides = variant
-    cfg = composed("train", "data=toy_news", f"model={model}", features, *overrides)
-    featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
-    rows = featuriser.transform(news.texts.to_pylist())
-    encoder = instantiate(cfg.encoder, **featuriser.shape).eval()
-    left, right = np.arange(10), np.arange(10, 20)
-    together = score_pairs(encoder, rows, left, right)
-    alone = [score_pairs(encoder, rows, left[[i]], right[[i]])[0] for i in range(10)]
-    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+    assert_trains_without_a_word(encoder_of(kind), sides)

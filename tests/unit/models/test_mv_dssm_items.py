@@ -5,12 +5,10 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import Encoding
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.mv_dssm_items import MultiViewItems
-from twicetold_lab.objectives.combined import Alternating
-from twicetold_lab.objectives.info_nce import InfoNce
 
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
 COLUMNS = {
@@ -50,14 +48,6 @@ def test_a_query_is_scored_against_the_mean_of_the_views_that_an_item_has(built)
             torch.testing.assert_close((way(left, right) + way(right, left)) / 2, model.score(one, other)[0])
 
 
-def test_a_view_that_an_item_lacks_is_no_part_of_its_vector(built):
-    model, rows, _ = built
-    encoding = model.train().encode(rows)
-    assert not encoding.extra.document[3, 1:].any()
-    item = encoding.embedding[3, 4:] * 2**0.5
-    torch.testing.assert_close(item, encoding.extra.document[3, 0])
-
-
 def test_an_item_of_which_the_text_alone_is_known_is_scored_by_its_text(built):
     model, _, views = built
     alone = views.transform(COLUMNS["text"]).gather(np.arange(TEXTS))
@@ -73,22 +63,3 @@ def test_the_tower_of_queries_begins_as_that_of_the_view_it_reads():
     model = MultiViewItems(width=9, bounds=[0, 4, 9], hidden=[8], embedding=4, **TOWER)
     for name, parameter in model.query.named_parameters():
         assert torch.equal(parameter, model.items[0].get_parameter(name))
-
-
-def test_each_step_of_a_round_trains_the_tower_of_one_view_and_that_of_queries(built):
-    model, rows, views = built
-    turned = views.transform({name: [*column[1:], column[0]] for name, column in COLUMNS.items()})
-    others = turned.gather(np.arange(TEXTS))
-    objective = Alternating(each=InfoNce(temperature=0.1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(6):
-        before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-        optimizer.zero_grad()
-        objective(EncodedBatch(model.train().encode(rows), model.encode(others)))["loss"].backward()
-        optimizer.step()
-        moved = {
-            name.rpartition(".layers")[0] or name.rpartition(".hashing")[0] or name.rpartition(".bias")[0]
-            for name, parameter in model.named_parameters()
-            if not torch.equal(parameter, before[name])
-        }
-        assert moved == {"query", f"items.{step % 3}"}

@@ -17,11 +17,6 @@ from twicetold.trained.scoring import Scorer
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 
 
-@pytest.fixture
-def tokens(tiny_bert):
-    return ModelTokens(model=str(tiny_bert), pretrained_on="nothing", max_length=24).fit([])
-
-
 def film_bert(tokens, channels=32):
     torch.manual_seed(0)
     return FilmBert(**tokens.shape, channels=channels, filters=[8, 8, 8, 6], windows=[5, 3, 3, 2])
@@ -120,13 +115,3 @@ def test_a_saved_model_needs_neither_the_models_folder_nor_the_hub(tokens, tiny_
     save_scorer(tmp_path / "model", scorer, features=features, settings=settings, data={}, training=UNTRAINED)
     loaded = load_scorer(tmp_path / "model")
     np.testing.assert_array_equal(loaded.score(TEXTS, TEXTS[::-1]), scorer.score(TEXTS, TEXTS[::-1]))
-
-
-@pytest.mark.real
-def test_the_real_minilm_finds_a_paraphrase(mirror):
-    tokens = ModelTokens(model="sentence-transformers/all-MiniLM-L6-v2", pretrained_on="", max_length=128).fit([])
-    scorer = Scorer(tokens, MiniLm(**tokens.shape), Decision(0.5, 1.0, 0.0))
-    near, far = scorer.score(
-        ["How do I learn to swim?"] * 2, ["What is the best way to learn swimming?", "Is tea hot?"]
-    )
-    assert near > 0.8 > 0.4 > far

@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 import torch
-from hydra.utils import instantiate
 from torch.nn.functional import cosine_similarity, gelu, pad
 
-from twicetold.encoding import SparseRows
-from twicetold.models.re2 import Fusion, Re2
-from twicetold.trained.reading import score_pairs
+from pair_networks import (
+    LEFT,
+    RIGHT,
+    WITHOUT_A_WORD,
+    assert_is_formula,
+    assert_trains_without_a_word,
+    rows_of,
+    score,
+)
+from twicetold.layers import alignment
+from twicetold.models.re2 import Re2
 
 SMALL = {"embedding": 6, "init_std": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "scale": 5.0}
 GIVEN = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32) * (np.arange(9) % 3 > 0)[:, None]
-LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
-RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
-
-
-def rows_of(texts, width=9):
-    offsets = torch.tensor([0, *map(len, texts)]).cumsum(0)
-    return SparseRows(torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets, None, width)
 
 
 def encoder_of(blocks=2, **further):
@@ -28,10 +28,6 @@ def encoder_of(blocks=2, **further):
         for parameter in (encoder.table, encoder.mark):
             parameter.normal_()
     return encoder
-
-
-def score(encoder, left, right):
-    return encoder.score(encoder.encode(rows_of(left)), encoder.encode(rows_of(right)))
 
 
 def naive_score(encoder, left, right):
@@ -68,38 +64,17 @@ def naive_score(encoder, left, right):
     return encoder.scale * cosine_similarity(*(table[text].mean(0) for text in (left, right)), dim=0) + compared
 
 
+@pytest.mark.parametrize("group", [1, 3, 64])
 @pytest.mark.parametrize("given", [{}, {"given": 2, "vectors": GIVEN}], ids=["learnt", "learnt and given"])
 @pytest.mark.parametrize("blocks", [1, 2, 3])
-def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(blocks, given):
-    encoder = encoder_of(blocks, **given)
-    expected = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
-    torch.testing.assert_close(score(encoder, LEFT, RIGHT), expected)
+def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(blocks, given, group, monkeypatch):
+    monkeypatch.setattr(alignment, "GROUP", group)
+    assert_is_formula(encoder_of(blocks, **given), naive_score)
 
 
-def test_gradients_are_those_of_the_formula():
-    encoder = encoder_of()
-    parameters = list(encoder.parameters())
-    naive = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
-    expected = torch.autograd.grad((naive * torch.arange(1, 7)).sum(), parameters)
-    actual = torch.autograd.grad((score(encoder, LEFT, RIGHT) * torch.arange(1, 7)).sum(), parameters)
-    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("sides", [([], []), ([[]], [[]])])
+@WITHOUT_A_WORD
 def test_a_batch_without_a_word_still_back_propagates(sides):
-    encoder = encoder_of().train()
-    score(encoder, *sides).sum().backward()
-    assert torch.isfinite(encoder.table.grad).all()
-
-
-def test_fusion_is_three_layers_of_joined_features_and_a_fourth_of_what_they_give():
-    torch.manual_seed(0)
-    fuse, (z, aligned) = Fusion(4, 3, dropout=0.5).double().eval(), torch.randn(2, 7, 4, dtype=torch.float64)
-    together = gelu(fuse.together(torch.cat([z, aligned], 1)))
-    difference = gelu(fuse.difference(torch.cat([z, z - aligned], 1)))
-    product = gelu(fuse.product(torch.cat([z, z * aligned], 1)))
-    expected = gelu(fuse.project(torch.cat([together, difference, product], 1)))
-    torch.testing.assert_close(fuse(z, aligned), expected)
+    assert_trains_without_a_word(encoder_of(), sides)
 
 
 def test_a_word_is_its_column_and_those_of_its_n_grams_and_is_marked_where_both_texts_have_it():
@@ -112,15 +87,6 @@ def test_a_word_is_its_column_and_those_of_its_n_grams_and_is_marked_where_both_
     one, other = left.extra.identity.tolist(), right.extra.identity.tolist()
     assert one[1] == other[0]
     assert len({*one, *other}) == 4
-
-
-def test_other_words_of_the_same_pair_or_the_same_word_of_another_pair_get_no_mark():
-    encoder = encoder_of()
-    with torch.no_grad():
-        encoder.mark.zero_()
-    plain = score(encoder, [[1, 2], [3]], [[3], [1, 2]])
-    torch.nn.init.ones_(encoder.mark)
-    assert torch.equal(plain, score(encoder, [[1, 2], [3]], [[3], [1, 2]]))
 
 
 def test_given_vectors_of_another_size_are_refused_with_what_to_set():
@@ -140,15 +106,3 @@ def test_a_word_that_train_lacks_begins_at_zero_and_its_n_grams_do_not():
     torch.manual_seed(0)
     table = Re2(width=9, blocks=1, counts=np.array([0, 3, 0, 1]), **SMALL).table
     assert [bool(row.any()) for row in table] == [False, True, False, True, *[True] * 5]
-
-
-@pytest.mark.parametrize("features", ["words", "subwords", "word_grams"])
-def test_any_sequence_will_do(features, composed, news):
-    cfg = composed("train", "data=toy_news", "model=re2", f"features={features}")
-    featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
-    rows = featuriser.transform(news.texts.to_pylist())
-    encoder = instantiate(cfg.encoder, **featuriser.shape).eval()
-    left, right = np.arange(10), np.arange(10, 20)
-    together = score_pairs(encoder, rows, left, right)
-    alone = [score_pairs(encoder, rows, left[[i]], right[[i]])[0] for i in range(10)]
-    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from safetensors.torch import save_file
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.features.folded_characters import FoldedCharacters
-from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
@@ -24,7 +22,8 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble, Weights
-from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold.trained.vectors_identity import fingerprint
@@ -65,17 +64,15 @@ def saved(trained, questions, tmp_path):
     """Saves a `static` model trained on the tiny questions; its folder."""
 
     def _saved(name, *, train=None, pretrained_on=(), **settings):
-        scorer, folder = trained("static", **settings), tmp_path / name / layout.MODEL
-        folder.mkdir(parents=True)
-        save_fitted(scorer.featuriser, folder)
-        save_file(scorer.encoder.state_dict(), folder / layout.WEIGHTS)
+        folder = tmp_path / name / layout.MODEL
         data = {"name": questions.name, "train": questions.train_digest() if train is None else train}
         features = {"_target_": "twicetold.features.word_hashing.WordHashing"}
         encoder = {"_target_": "twicetold.models.static.Static", **STATIC}
-        recipe = {"features": features, "encoder": encoder, "as_documents": False, "data": data}
-        write_json(folder / layout.RECIPE, {**recipe, "pretrained_on": list(pretrained_on)})
-        write_json(folder / layout.DECISION, asdict(scorer.decision))
-        write_json(folder / layout.TRAINING, {"parameters": 7})
+        training = UNTRAINED | {"metric": "auroc", "best_value": 0.5, "parameters": 7}
+        scorer = trained("static", **settings)
+        save_scorer(folder, scorer, features=features, settings=encoder, data=data, training=training)
+        recipe = json.loads((folder / layout.RECIPE).read_text()) | {"pretrained_on": list(pretrained_on)}
+        write_json(folder / layout.RECIPE, {key: recipe[key] for key in recipe if key != "seen"})
         return folder
 
     return _saved
@@ -147,19 +144,6 @@ class Scores(TrainedModel):
 
     def score(self, left, right):
         return self.scores[left - left.min()].astype(np.float32)
-
-
-def test_members_that_err_on_different_pairs_are_better_together(questions):
-    label = questions.pairs["val"].label
-    wrong = np.eye(len(label))[:3]  # each member takes another pair for what it is not
-    members = {f"{n}": Scores(np.abs(label - mistake), label) for n, mistake in enumerate(wrong)}
-    alone = [ScoreCounts.of(member.scores, label).auroc() for member in members.values()]
-    ensemble, _, _, together = make_ensemble(members, questions, SELECTION, lambda featuriser, member: None)
-    assert max(alone) < 1
-    assert together == 1
-    pairs = questions.pairs["val"]
-    scores = ensemble.read_corpus(lambda featuriser, member: None).score(pairs.left, pairs.right)
-    np.testing.assert_array_equal(ensemble.decision.duplicate(scores), label == 1)
 
 
 def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, questions, tmp_path):
@@ -332,10 +316,7 @@ def test_stored_weights_are_those_of_the_loaded_ensemble_and_others_are_refused(
         {"weights": [1.0]},
         {"weights": [1.0, -1.0]},
         {"weights": [0.0, 0.0]},
-        {"weights": [1.0, float("nan")]},
-        {"weights": [1.0, "2"]},
         {"weights": None},
-        {"intercept": None},
         {"intercept": float("inf")},
         {"stacking": "median"},
         {"stacking": "features"},

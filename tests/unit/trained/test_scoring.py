@@ -5,16 +5,13 @@ import pytest
 import torch
 
 from twicetold.evaluation.decision import Decision
-from twicetold.features.views import Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.dssm_mlp import DssmMlp
-from twicetold.trained.model_folder import construct
 from twicetold.trained.reading import score_pairs, search_matrices
 from twicetold.trained.scoring import Scorer
 
 TEXTS = ["good day to you", "good night", "night and day"]
 DECISION = Decision(0.5, 1.0, 0.0)
-HASHING = {"_target_": "twicetold.features.word_hashing.WordHashing", "letters": 3}
 
 
 @pytest.fixture
@@ -44,28 +41,3 @@ def test_one_text_is_no_list_of_texts_and_no_texts_have_no_scores(compared):
         with pytest.raises(TypeError, match=r"expected a list of texts, got one text: put it in a list, \['abc'\]"):
             ask("abc")
     assert scorer.score([], []).shape == (0,)
-
-
-def test_a_family_without_vectors_says_where_it_can_be_used():
-    class PairsOnly(torch.nn.Module):
-        pass
-
-    with pytest.raises(TypeError, match="PairsOnly scores pairs only"):
-        search_matrices(PairsOnly(), WordHashing().fit(TEXTS).transform(TEXTS), np.arange(3))
-
-
-def test_parts_of_a_configuration_are_built_with_it():
-    view = {"_target_": "twicetold.features.views.View", "name": "letters", "fields": ["text"], "featuriser": HASHING}
-    config = {"_target_": "twicetold.features.views.Views", "_convert_": "all", "views": [view]}
-    built = construct(config, "features")
-    assert isinstance(built, Views)
-    assert isinstance(built.views[0].featuriser, WordHashing)
-    assert built.fit(TEXTS).shape["bounds"] == [0, len(WordHashing().fit(TEXTS).letter_grams_)]
-
-
-@pytest.mark.parametrize(
-    "where", [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad}]
-)
-def test_foreign_code_is_refused_at_any_depth(where):
-    with pytest.raises(ValueError, match=r"class of a featuriser in twicetold\.features as _target_, got 'os\.system'"):
-        construct(where({"_target_": "os.system", "command": "true"}), "features")

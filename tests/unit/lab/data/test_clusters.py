@@ -1,3 +1,4 @@
+import networkx as nx
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,28 +8,14 @@ from twicetold_lab.data.clusters import cluster_card, duplicate_clusters
 from twicetold_lab.data.corpus import UNKNOWN
 
 
-def union_find(count, edges):
-    parent = list(range(count))
-    for a, b in edges:
-        while parent[a] != a:
-            a = parent[a]
-        while parent[b] != b:
-            b = parent[b]
-        parent[max(a, b)] = min(a, b)
-    roots = []
-    for node in range(count):
-        while parent[node] != node:
-            node = parent[node]
-        roots.append(node)
-    return roots
-
-
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=25))
-def test_components_are_those_of_union_find_numbered_by_their_first_node(edges):
+def test_components_are_those_of_networkx_numbered_by_their_first_node(edges):
     left, right = np.array(edges, np.int64).reshape(-1, 2).T
-    roots = union_find(15, edges)
-    numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
-    assert components(15, left, right).tolist() == [numbers[root] for root in roots]
+    graph = nx.Graph(edges)
+    graph.add_nodes_from(range(15))
+    expected = sorted(map(sorted, nx.connected_components(graph)))
+    number = {node: place for place, nodes in enumerate(expected) for node in nodes}
+    assert components(15, left, right).tolist() == [number[node] for node in range(15)]
 
 
 def test_clusters_close_transitively_over_members_only():

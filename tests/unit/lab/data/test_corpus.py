@@ -23,13 +23,6 @@ def test_a_saved_corpus_loads_as_it_was(kind, tmp_path, request):
     assert same(corpus, Corpus.load(tmp_path / "c"))
 
 
-def test_saving_twice_writes_the_same_bytes(questions, tmp_path):
-    for name in ("a", "b"):
-        questions.save(tmp_path / name)
-    for file in (tmp_path / "a").iterdir():
-        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
-
-
 def test_a_missing_corpus_says_how_to_make_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="dvc repro prepare@quora"):
         Corpus.load(tmp_path / "quora")

@@ -7,7 +7,7 @@ from scipy import sparse
 from twicetold.evaluation.all_pairs import pair_counts, pair_histograms
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import variance
-from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units, cluster_sums
+from twicetold_lab.evaluation.influence import all_pairs_units, cluster_sums
 
 
 def sample(seed, stories=60, *, sparse_side=False):
@@ -57,15 +57,3 @@ def test_the_standard_error_is_the_spread_over_repeated_samples():
         units = all_pairs_units(vectors, histograms, clusters=vectors.groups["story"])
         errors.append([np.sqrt(variance(units[name]["auroc"].terms)) for name in ("category", "story")])
     assert np.mean(errors, axis=0) == pytest.approx(np.std(areas, axis=0), rel=0.25)
-
-
-def test_intervals_hold_their_value_and_stay_between_0_and_1():
-    vectors = sample(3)
-    vectors.groups["category"][:20] = -1
-    histograms = pair_histograms(vectors)
-    found = all_pairs_intervals(histograms, all_pairs_units(vectors, histograms, clusters=vectors.groups["story"]))
-    assert sorted(found) == ["category", "story"]
-    for name, ends in found.items():
-        counts = histograms[name].counts()
-        for measure, value in (("auroc", counts.auroc()), ("average_precision", counts.average_precision())):
-            assert 0 < ends[measure][0] < value < ends[measure][1] < 1

@@ -22,16 +22,6 @@ def scored(seed, pairs=120, ties=True):
     return (scores.round(1) if ties else scores), labels
 
 
-def test_the_variance_of_auroc_of_pairs_that_share_no_texts_is_delongs():
-    scores, labels = scored(0)
-    wins = np.sign(scores[0][labels][:, None] - scores[0][~labels][None, :]) / 2 + 0.5
-    naive = np.var(wins.mean(axis=1), ddof=1) / labels.sum() + np.var(wins.mean(axis=0), ddof=1) / (~labels).sum()
-    alone = np.arange(len(labels))
-    area, added = pair_intervals._added_to_auroc(scores[0], labels, alone)
-    assert area == pytest.approx(roc_auc_score(labels, scores[0]))
-    assert pair_intervals._variance_of_auroc(added, labels, alone) == pytest.approx(naive)
-
-
 def test_the_auroc_interval_covers_the_truth_in_about_95_of_100_samples():
     truth = stats.norm.cdf(1 / np.sqrt(2))
     covered = 0

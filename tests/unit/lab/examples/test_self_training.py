@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from twicetold import layout
@@ -123,15 +124,7 @@ def test_what_was_not_mined_is_an_error_that_names_the_command(questions, tmp_pa
 
 
 def test_what_was_mined_from_another_train_split_is_an_error(questions, mined):
-    members = {**questions.members, "train": questions.members["train"][:-1]}
-    pairs = {
-        **questions.pairs,
-        "train": replace(
-            questions.pairs["train"], **{name: values[:-1] for name, values in vars(questions.pairs["train"]).items()}
-        ),
-    }
-    other = replace(questions, members=members, pairs=pairs)
-    with pytest.raises(ValueError, match="another train split"):
-        PseudoLabels(f"{mined}", "random", "cluster").index(other, mined)
-    with pytest.raises(ValueError, match="another train split"):
-        TeacherSimilarities(f"{mined}", margins=True).index(other, mined)
+    other = replace(questions, texts=pa.array([f"{text} more" for text in questions.texts.to_pylist()]))
+    for examples in (PseudoLabels(f"{mined}", "random", "cluster"), TeacherSimilarities(f"{mined}", margins=True)):
+        with pytest.raises(ValueError, match="another train split"):
+            examples.index(other, mined)

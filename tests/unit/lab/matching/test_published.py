@@ -143,9 +143,3 @@ def test_trees_read_by_numpy_say_what_scikit_learn_says(pairs, monkeypatch):
     np.testing.assert_allclose(trees.probability(held_out), expected, atol=1e-9)
     with pytest.raises(ValueError, match="there is no text:letters"):
         trees.probability({name: column for name, column in held_out.items() if name != "text:letters"})
-
-
-def test_the_same_pairs_and_seed_give_the_same_trees(pairs):
-    columns, same = pairs.of("train")
-    one, two = (grown(list(columns), np.column_stack(list(columns.values())), same, seed=3) for _ in range(2))
-    np.testing.assert_array_equal(one.probability(columns), two.probability(columns))

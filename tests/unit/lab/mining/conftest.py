@@ -1,4 +1,4 @@
-"""A teacher of given vectors, in place of a trained model."""
+"""A teacher of given vectors in place of a trained model, and many texts."""
 
 import numpy as np
 import pytest
@@ -38,3 +38,12 @@ def teacher_of():
 def random_teacher():
     """From a number of texts and a seed to a teacher of random unit vectors."""
     return VectorTeacher.random
+
+
+@pytest.fixture
+def crowd():
+    """300 texts with words as unevenly frequent as real ones."""
+    rng = np.random.default_rng(3)
+    words = np.array([f"word{i}" for i in range(80)])
+    share = 1 / np.arange(1, 81)
+    return [" ".join(rng.choice(words, rng.integers(1, 12), p=share / share.sum())) for _ in range(300)]

@@ -9,13 +9,9 @@ from twicetold_lab.mining.groups import train_groups
 
 
 @pytest.fixture
-def crowd():
-    """300 texts of 60 groups, with words as unevenly frequent as real ones."""
-    rng = np.random.default_rng(3)
-    words = np.array([f"word{i}" for i in range(80)])
-    share = 1 / np.arange(1, 81)
-    texts = [" ".join(rng.choice(words, rng.integers(1, 12), p=share / share.sum())) for _ in range(300)]
-    return documents_of(texts, rng.integers(60, size=300))
+def of_groups(crowd):
+    """Many texts of 60 groups."""
+    return documents_of(crowd, np.random.default_rng(3).integers(60, size=300))
 
 
 def ranked_all(corpus, *, last, max_df=10_000):
@@ -27,8 +23,8 @@ def ranked_all(corpus, *, last, max_df=10_000):
     return groups, texts, anchors, np.concatenate([ranked for _, ranked in batches])
 
 
-def test_the_ranking_is_that_of_bm25s_without_the_anchors_group(crowd):
-    groups, texts, anchors, ranked = ranked_all(crowd, last=20)
+def test_the_ranking_is_that_of_bm25s_without_the_anchors_group(of_groups):
+    groups, texts, anchors, ranked = ranked_all(of_groups, last=20)
     reference = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     reference.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
     for anchor, row in zip(anchors, ranked, strict=True):
@@ -39,19 +35,19 @@ def test_the_ranking_is_that_of_bm25s_without_the_anchors_group(crowd):
         np.testing.assert_allclose(scores[found], np.sort(scores)[::-1][: len(found)], rtol=1e-5)
 
 
-def test_the_size_of_the_batches_changes_nothing(crowd, monkeypatch):
-    whole = bm25.mine(crowd, seed=0, label="g", per_anchor=3)
+def test_the_size_of_the_batches_changes_nothing(of_groups, monkeypatch):
+    whole = bm25.mine(of_groups, seed=0, label="g", per_anchor=3)
     monkeypatch.setattr(bm25, "PRODUCTS", 500)
     monkeypatch.setattr(bm25, "PADDED", 700)
-    pieces = bm25.mine(crowd, seed=0, label="g", per_anchor=3)
+    pieces = bm25.mine(of_groups, seed=0, label="g", per_anchor=3)
     np.testing.assert_array_equal(whole.negative, pieces.negative)
     assert whole.card == pieces.card
 
 
-def test_cutting_long_rows_changes_no_rank(crowd, monkeypatch):
-    *_, cut = ranked_all(crowd, last=5)
+def test_cutting_long_rows_changes_no_rank(of_groups, monkeypatch):
+    *_, cut = ranked_all(of_groups, last=5)
     monkeypatch.setattr(bm25, "LONG", 1_000)
-    *_, whole = ranked_all(crowd, last=5)
+    *_, whole = ranked_all(of_groups, last=5)
     np.testing.assert_array_equal(cut, whole)
 
 
@@ -64,9 +60,9 @@ def test_a_cut_keeps_the_best_entries_and_their_ties():
     assert bm25._cut(ties, np.array([2])).nnz == 4
 
 
-def test_negatives_come_from_the_window_of_ranks(crowd):
-    groups, _, anchors, ranked = ranked_all(crowd, last=12)
-    triplets = bm25.mine(crowd, seed=0, label="g", per_anchor=2, ranks=(5, 12))
+def test_negatives_come_from_the_window_of_ranks(of_groups):
+    groups, _, anchors, ranked = ranked_all(of_groups, last=12)
+    triplets = bm25.mine(of_groups, seed=0, label="g", per_anchor=2, ranks=(5, 12))
     full = (ranked[:, :6] != bm25.NOBODY).all(axis=1)  # at least two texts stand in the window
     assert full.mean() > 0.9
     for anchor, row in zip(groups.texts[anchors[full]], ranked[full], strict=True):
@@ -101,6 +97,6 @@ def test_texts_without_a_single_word_get_random_negatives():
 
 
 @pytest.mark.parametrize("ranks", [(0, 5), (6, 5)])
-def test_a_window_that_is_none_is_refused(crowd, ranks):
+def test_a_window_that_is_none_is_refused(of_groups, ranks):
     with pytest.raises(ValueError, match="1 <= first <= last; got"):
-        bm25.mine(crowd, seed=0, label="g", per_anchor=1, ranks=ranks)
+        bm25.mine(of_groups, seed=0, label="g", per_anchor=1, ranks=ranks)

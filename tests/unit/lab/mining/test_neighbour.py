@@ -11,14 +11,6 @@ from twicetold_lab.data.freshness import triplets_are_current
 from twicetold_lab.mining import bm25, neighbour, random
 
 
-@pytest.fixture
-def crowd():
-    rng = np.random.default_rng(3)
-    words = np.array([f"word{i}" for i in range(80)])
-    share = 1 / np.arange(1, 81)
-    return [" ".join(rng.choice(words, rng.integers(1, 12), p=share / share.sum())) for _ in range(300)]
-
-
 def test_the_tfidf_neighbour_is_the_other_text_of_the_highest_cosine(crowd):
     triplets = neighbour.mine(documents_of(crowd), seed=0, label="g", score="tfidf")
     rows = TfidfVectorizer(sublinear_tf=True).fit_transform(crowd)

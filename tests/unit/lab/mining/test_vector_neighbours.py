@@ -38,16 +38,10 @@ def test_the_neighbour_is_the_other_text_of_the_highest_similarity(random_teache
             return
         found = mine(corpus, teacher, label="g", seed=0)
     assert found.anchor.tolist() == sorted(best)
+    assert teacher.asked <= set(corpus.members["train"].tolist())
     chosen = np.einsum("pd,pd->p", teacher.queries[found.anchor], teacher.documents[found.positive])
     np.testing.assert_allclose(chosen, [best[anchor] for anchor in found.anchor.tolist()], rtol=1e-5)
     assert all(texts[one] != texts[other] for one, other in zip(found.anchor, found.positive, strict=True))
-
-
-def test_no_text_of_validation_or_test_is_read(random_teacher):
-    corpus = documents_of([f"text {n}" for n in range(10)])
-    teacher = random_teacher(len(corpus), seed=1)
-    mine(corpus, teacher, label="g", seed=0)
-    assert teacher.asked <= set(corpus.members["train"].tolist())
 
 
 def test_the_card_says_how_many_guesses_the_labels_confirm(random_teacher):
@@ -81,12 +75,3 @@ def test_neighbours_of_neighbours_are_of_one_group(tmp_path):
     assert index.group.tolist() == index.positive_group.tolist()
     assert index.group[0] == index.group[1] != index.group[2]
     assert index.label is None
-
-
-def test_pairs_of_another_train_split_are_refused(tmp_path):
-    corpus = documents_of([f"text {n}" for n in range(8)])
-    NearestPairs(np.array([0]), np.array([1]), {"train": "another"}).save(
-        layout.mined_file(tmp_path, VECTOR_NEIGHBOURS)
-    )
-    with pytest.raises(ValueError, match="another train split"):
-        VectorNeighbours(str(tmp_path)).index(corpus, tmp_path)

@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from operations import Operations
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
 
 MARGIN = 0.25
@@ -65,30 +65,9 @@ def test_both_losses_are_the_formula_row_by_row(rows, seed):
     assert loss(encoded, semi_hard=True) == pytest.approx(sum(reference))
 
 
-def test_the_semi_hard_loss_is_a_sum_and_overlooks_negatives_nearer_than_the_positive():
-    # s = [[0.8, 0, 0.6], [0.96, 0.8, 1], [0.6, 1, 0.8]]: the 0.96 and the 1s are no candidates for the closest
-    closest = (MARGIN - 0.8 + 0.6) + 0 + (MARGIN - 0.8 + 0.6)
-    mean = 0 + (MARGIN - 0.8 + 0.98) + (MARGIN - 0.8 + 0.8)
-    assert loss(batch(*SECOND), semi_hard=True) == pytest.approx(closest + mean)
-
-
-def test_rows_that_are_all_of_one_cluster_give_a_zero_that_back_propagates():
-    encoded = batch(*SECOND, group=[7, 7, 7], positive_group=[7, 7, 7])
-    losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
-    losses["loss"].backward()
-    assert losses["loss"].item() == 0
-
-
-def test_a_pair_labelled_as_no_duplicate_is_pushed_below_the_duplicates_by_the_margin():
-    anchor = [[1.0, 0, 0], [0, 1.0, 0]]
-    near = batch(anchor, [[1.0, 0, 0], [0, 1.0, 0]], label=[1.0, 0.0])
-    assert loss(near) == pytest.approx(MARGIN / 2)  # the duplicate's own hinges are 0
-    edge = [0, 1 - MARGIN, (1 - (1 - MARGIN) ** 2) ** 0.5]
-    assert loss(batch(anchor, [[1.0, 0, 0], edge], label=[1.0, 0.0])) == pytest.approx(0, abs=1e-7)
-
-
-def test_pairs_that_are_all_labelled_as_no_duplicates_have_nothing_to_stand_against():
-    encoded = batch(*SECOND, label=[0.0, 0.0, 0.0])
+@pytest.mark.parametrize("codes", [{"group": [7] * 3, "positive_group": [7] * 3}, {"label": [0.0] * 3}])
+def test_rows_of_one_cluster_or_all_labelled_as_no_duplicates_give_a_zero_that_back_propagates(codes):
+    encoded = batch(*SECOND, **codes)
     losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
     losses["loss"].backward()
     assert losses["loss"].item() == 0
@@ -99,33 +78,18 @@ def test_group_codes_of_texts_are_not_taken_for_labels_of_pairs():
 
 
 def test_a_greater_batch_takes_no_more_operations():
-    class Counting(TorchDispatchMode):
-        count = 0
-
-        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-            self.count += 1
-            return function(*arguments, **(keywords or {}))
-
-    def operations(size):
+    def count(size):
         anchor, positive = torch.randn(2, size, 8)
         group = list(range(size))
         encoded = batch(anchor, positive, group=group, positive_group=group, label=[1.0] * size)
-        with Counting() as counting:
+        with Operations() as operations:
             ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)["loss"].backward()
-        return counting.count
+        return operations.count
 
-    assert operations(1024) == operations(16)
+    assert count(1024) == count(16)
 
 
 def test_in_mixed_precision_the_cosines_are_still_exact():
     encoded = batch(*SECOND)
     with torch.autocast("cpu", torch.bfloat16):
         assert loss(encoded) == pytest.approx(1.63 / 3, abs=1e-6)
-
-
-def test_a_batch_without_pairs_or_of_sparse_rows_is_an_error():
-    with pytest.raises(ValueError, match="examples=duplicates"):
-        loss(EncodedBatch(Encoding(torch.ones(2, 2))))
-    rows = SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3)
-    with pytest.raises(TypeError, match="objective=none"):
-        loss(EncodedBatch(Encoding(rows), Encoding(rows)))

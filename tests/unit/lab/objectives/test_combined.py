@@ -51,11 +51,6 @@ def test_a_training_that_resumes_goes_on_with_the_view_that_was_next():
     torch.testing.assert_close(resumed(batch)["loss"], stopped(batch)["loss"])
 
 
-def test_it_is_what_its_objective_is():
-    assert Alternating(each=nce()).in_batch
-    assert Alternating(each=nce()).compares_mined
-
-
 def test_an_objective_on_scores_of_pairs_is_refused():
     scored = WeightedSum(parts={"pairs": PairBce()}, weights={"pairs": 1})
     for each in (PairBce(), scored):

@@ -62,28 +62,8 @@ def test_a_batch_without_a_triplet_is_reconstructed_with_equal_weights(negatives
     assert losses["triplet"].item() == 0
 
 
-@pytest.mark.parametrize("negatives", ["all", "batch_hard"])
-def test_a_batch_without_labels_names_the_examples_that_have_them(negatives):
-    with pytest.raises(ValueError, match="choose examples=labelled_texts"):
-        objective(negatives)(EncodedBatch(encoding(4, 0)))
-
-
 def test_an_encoder_that_does_not_reconstruct_is_refused():
     for extra, named in ((None, "nothing"), (Roles(torch.ones(4, 1, 2), torch.ones(4, 1, 2)), "Roles")):
         side = Encoding(torch.ones(4, 2), extra)
         with pytest.raises(ValueError, match=f"as model=dae; this encoding comes with {named}"):
             objective()(EncodedBatch(side, label=torch.arange(4) % 2))
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"alpha": -1}, "at least 0; got -1"),
-        ({"alpha": float("nan")}, "at least 0; got nan"),
-        ({"negatives": "hardest"}, "all, batch_hard, given; got 'hardest'"),
-        ({"loss": "bce"}, "cross_entropy, mean_squared; got 'bce'"),
-    ],
-)
-def test_bad_settings_are_refused_with_the_choices(options, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        objective(**options)

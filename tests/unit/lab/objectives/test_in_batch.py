@@ -5,11 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pytorch_metric_learning import losses as pml
-from pytorch_metric_learning.distances import DotProductSimilarity, LpDistance
+from pytorch_metric_learning.distances import LpDistance
 from pytorch_metric_learning.reducers import DoNothingReducer
 from torch.nn.functional import normalize
 
-from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
+from pair_batches import batch
+from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold_lab.objectives import row_blocks
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.in_batch import candidates, classes, duplicates
@@ -32,29 +33,6 @@ def margin_loss(negatives, margin=0.2, similarity="euclidean", average="nonzero"
 
 def softplus_loss(negatives, similarity="dot"):
     return Triplet(similarity=similarity, activation="softplus", margin=None, negatives=negatives, average="all")
-
-
-def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
-    random = torch.Generator().manual_seed(seed)
-    sides = torch.randn(3, size, 4, generator=random, dtype=torch.float64)
-    if ties:
-        sides = sides.sign()
-    group = torch.randint(-1, 3, (3, size), generator=random)
-    same = torch.randint(0, 2, (size,), generator=random)
-    a, p, n = (side.clone() for side in sides)
-    for _ in range(1, int(mined)):  # further mined negatives of every row
-        n = torch.cat([n, torch.randn(size, 4, generator=random, dtype=torch.float64)])
-        group = torch.cat([group, torch.randint(-1, 3, (1, size), generator=random)])
-    a, p, n = (Encoding(side.requires_grad_()) for side in (a, p, n))
-    return EncodedBatch(
-        anchor=a,
-        positive=p,
-        negative=n if mined else None,
-        label=same.double() if labels else None,
-        group=group[0] if groups else None,
-        positive_group=group[1] if groups else None,
-        negative_group=group[2:].flatten() if groups and mined else None,
-    )
 
 
 BATCHES = st.builds(
@@ -146,16 +124,6 @@ def test_coincident_points_count_as_in_metric_learning():
     embedding, label = texts(30, 0, 4)
     ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
     assert ours.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(embedding, label).item(), rel=1e-5)
-
-
-@pytest.mark.parametrize("size", [2, 3, 20])
-def test_the_n_pair_loss_is_metric_learnings(size):
-    anchor, positive = (side.requires_grad_() for side in torch.randn(2, size, 5, dtype=torch.float64))
-    embedding, row = torch.cat([anchor, positive]), torch.arange(size)
-    raw = DotProductSimilarity(normalize_embeddings=False)
-    theirs = pml.NPairsLoss(distance=raw)(embedding, row.repeat(2), (row, row + size, row[:0], row[:0]))
-    ours = n_pair(0)(EncodedBatch(Encoding(anchor), Encoding(positive)))["loss"]
-    assert_equals_metric_learning(ours, theirs, anchor)
 
 
 def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_length():
@@ -338,17 +306,6 @@ def test_blocks_of_rows_change_nothing(objective, monkeypatch):
     torch.testing.assert_close(run(), whole)
 
 
-def test_gradients_are_those_of_finite_differences():
-    encoded = batch(6, 2)
-    sides = [side.embedding.detach().requires_grad_() for side in (encoded.anchor, encoded.positive, encoded.negative)]
-
-    def loss(*sides):
-        rest = {n: getattr(encoded, n) for n in ("label", "group", "positive_group", "negative_group")}
-        return nce(symmetric=True)(EncodedBatch(*map(Encoding, sides), **rest))["loss"]
-
-    assert torch.autograd.gradcheck(loss, sides)
-
-
 def test_in_mixed_precision_scores_are_still_exact():
     encoded = batch(8, 0)
     expected = nce()(encoded)["loss"].item()
@@ -360,55 +317,6 @@ def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():
     encoded = batch(4, 0)
     with pytest.raises(ValueError, match="negative_group"):
         nce()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
-
-
-@pytest.mark.parametrize(
-    "objective",
-    [
-        nce(),
-        n_pair(0),
-        Contrastive(margin=1),
-        margin_loss("all"),
-        margin_loss("given"),
-        softplus_loss("all"),
-        softplus_loss("given"),
-    ],
-)
-def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objective):
-    with pytest.raises(ValueError, match=r"choose\s+examples="):
-        objective(EncodedBatch(Encoding(torch.ones(3, 2))))
-    rows = Encoding(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3))
-    with pytest.raises(TypeError, match="objective=none"):
-        objective(EncodedBatch(rows, rows, rows))
-
-
-@pytest.mark.parametrize(
-    ("build", "complaint"),
-    [
-        (lambda: nce(temperature=0), "above 0; got 0"),
-        (lambda: nce(similarity="cos"), "cosine, dot; got 'cos'"),
-        (lambda: nce(negatives=0), "at least 1, or null for the whole batch; got 0"),
-        (lambda: n_pair(-1), "at least 0; got -1"),
-        (lambda: nce(length_penalty=0.1), "no effect on cosines"),
-        (lambda: Contrastive(margin=3), "at most 2; got 3"),
-        (lambda: margin_loss("all", 0), "above 0; got 0"),
-        (lambda: margin_loss("easy", 1), "all, semi_hard, batch_hard; got 'easy'"),
-        (lambda: margin_loss("all", None), "above 0; got None"),
-        (lambda: margin_loss("all", 1, "dots"), "similarity must be one of dot, cosine, euclidean; got 'dots'"),
-        (lambda: margin_loss("all", 1, average="some"), "average must be one of all, nonzero; got 'some'"),
-        (
-            lambda: Triplet(similarity="dot", activation="softplus", margin=1, negatives="all", average="all"),
-            "softplus has no margin: set it to null",
-        ),
-        (
-            lambda: Triplet(similarity="dot", activation="relu", margin=1, negatives="all", average="all"),
-            "activation must be one of hinge, softplus; got 'relu'",
-        ),
-    ],
-)
-def test_bad_settings_are_refused_with_the_choices(build, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        build()
 
 
 def test_a_soft_label_counts_as_the_likelier_of_the_two():

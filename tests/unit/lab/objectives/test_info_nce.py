@@ -7,39 +7,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, normalize
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from twicetold.encoding import EncodedBatch, Encoding, Roles
+from operations import Operations
+from pair_batches import batch
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.in_batch import candidates
 from twicetold_lab.objectives.info_nce import InfoNce, _drawn
 
 
 def nce(**changes):
     return InfoNce(**{"temperature": 0.1, **changes})
-
-
-def side(size, seed, views=None):
-    generator = torch.Generator().manual_seed(seed)
-    embedding = torch.randn(size, 3, generator=generator, dtype=torch.float64).requires_grad_()
-    if views is None:
-        return Encoding(embedding)
-    roles = (torch.randn(size, views, 3, generator=generator, dtype=torch.float64) for _ in range(2))
-    query, document = (role.requires_grad_() for role in roles)
-    return Encoding(embedding, Roles(query, document))
-
-
-def batch(size, seed, *, labels=True, groups=True, negative=False, views=None):
-    random = torch.Generator().manual_seed(seed)
-    group, positive_group, negative_group = torch.randint(-1, 4, (3, size), generator=random)
-    return EncodedBatch(
-        anchor=side(size, seed, views),
-        positive=side(size, seed + 1, views),
-        negative=side(size, seed + 2, views) if negative else None,
-        label=torch.randint(0, 2, (size,), generator=random).float() if labels else None,
-        group=group if groups else None,
-        positive_group=positive_group if groups else None,
-        negative_group=negative_group if groups and negative else None,
-    )
 
 
 def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_pairs=True):
@@ -91,15 +68,15 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_
     seed=st.integers(0, 1000),
     labels=st.booleans(),
     groups=st.booleans(),
-    negative=st.booleans(),
+    mined=st.integers(0, 1),
     views=st.sampled_from([None, 1, 3]),
     negatives=st.sampled_from([None, 1, 3]),
     symmetric=st.booleans(),
     dot=st.booleans(),
     different=st.booleans(),
 )
-def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views, negatives, symmetric, dot, different):
-    encoded = batch(size, seed, labels=labels, groups=groups, negative=negative, views=views)
+def test_the_loss_equals_naive_loops(size, seed, labels, groups, mined, views, negatives, symmetric, dot, different):
+    encoded = batch(size, seed, labels=labels, groups=groups, mined=mined, views=views)
     similarity = "dot" if dot else "cosine"
     objective = nce(
         temperature=1 / 7, similarity=similarity, negatives=negatives, symmetric=symmetric, different_pairs=different
@@ -111,7 +88,7 @@ def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("mined", [False, True])
 def test_plain_pairs_give_the_cross_entropy_of_torch(similarity, symmetric, mined):
-    encoded = batch(9, 3, labels=False, groups=False, negative=mined)
+    encoded = batch(9, 3, labels=False, groups=False, mined=int(mined))
     sides = [s.embedding for s in (encoded.anchor, encoded.positive, encoded.negative) if s is not None]
     anchor, *others = [normalize(s, dim=1) for s in sides] if similarity == "cosine" else sides
     own = torch.arange(9)
@@ -124,110 +101,53 @@ def test_plain_pairs_give_the_cross_entropy_of_torch(similarity, symmetric, mine
     torch.testing.assert_close(ours, theirs)
 
 
-def test_equation_5_of_dssm_with_gamma_and_its_random_documents():
-    encoded, gamma = batch(7, 5, labels=False, groups=False), 20
-    q, d = encoded.anchor.embedding, encoded.positive.embedding
-    probability = []
-    for i in range(7):
-        documents = [i] + [(i + shift) % 7 for shift in range(1, 5)]
-        exponentials = [math.exp(gamma * cosine_similarity(q[i], d[j], dim=0).item()) for j in documents]
-        probability.append(exponentials[0] / sum(exponentials))
-    expected = -sum(math.log(p) for p in probability) / 7
-    assert nce(temperature=1 / gamma, negatives=4)(encoded)["loss"].item() == pytest.approx(expected)
-
-
-def test_equation_2_of_dpr_with_the_mined_passages_of_all_questions():
-    encoded = batch(6, 2, labels=False, groups=False, negative=True)
-    q, gold, hard = (side.embedding for side in (encoded.anchor, encoded.positive, encoded.negative))
-    losses = []
-    for i in range(6):
-        negatives = [gold[j] for j in range(6) if j != i] + list(hard)
-        total = sum(math.exp((q[i] @ passage).item()) for passage in negatives)
-        own = math.exp((q[i] @ gold[i]).item())
-        losses.append(-math.log(own / (own + total)))
-    objective = nce(temperature=1.0, similarity="dot")
-    assert objective(encoded)["loss"].item() == pytest.approx(sum(losses) / 6)
-
-
-@pytest.mark.parametrize("negatives", [None, 2])
-def test_the_loss_of_several_views_is_the_sum_of_their_losses(negatives):
-    encoded, objective = batch(6, 1, negative=True, views=3), nce(negatives=negatives, symmetric=True)
-    codes = {name: getattr(encoded, name) for name in ("label", "group", "positive_group", "negative_group")}
-    total = 0.0
-    for view in range(3):
-        document = (side.extra.document[:, view] for side in (encoded.positive, encoded.negative))
-        alone = EncodedBatch(*map(Encoding, (encoded.anchor.extra.query[:, view], *document)), **codes)
-        total += objective(alone)["loss"].item()
-    assert objective(encoded)["loss"].item() == pytest.approx(total)
-
-
 def test_the_batch_is_never_compared_in_one_piece():
-    size, largest = 2048, 0
-
-    class Largest(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            nonlocal largest
-            out = function(*args, **(kwargs or {}))
-            for tensor in out if isinstance(out, tuple | list) else (out,):
-                if isinstance(tensor, torch.Tensor):
-                    largest = max(largest, tensor.numel())
-            return out
-
+    size = 2048
     sides = torch.randn(2, size, 8)
     encoded = EncodedBatch(*(Encoding(s.requires_grad_()) for s in sides), group=torch.arange(size) // 3)
-    with Largest():
+    with Operations() as operations:
         nce(symmetric=True, negatives=5)(encoded)["loss"].backward()
-    assert largest <= 1 << 19 < size * size
+    assert operations.numbers <= 1 << 19 < size * size
 
 
-@given(size=st.integers(1, 9), seed=st.integers(0, 1000), count=st.integers(1, 9), negative=st.booleans())
-def test_drawn_negatives_are_of_other_clusters_and_as_many_as_asked_for_or_there_are(size, seed, count, negative):
-    encoded = batch(size, seed, labels=False, negative=negative)
-    everything = nce(negatives=None if negative else size)(encoded)["loss"].item()
+@given(size=st.integers(1, 9), seed=st.integers(0, 1000), count=st.integers(1, 9), mined=st.integers(0, 1))
+def test_drawn_negatives_are_of_other_clusters_and_as_many_as_asked_for_or_there_are(size, seed, count, mined):
+    encoded = batch(size, seed, labels=False, mined=mined)
+    everything = nce(negatives=None if mined else size)(encoded)["loss"].item()
     rows = candidates(encoded, unit_length=True)
     eligible = rows.masks(slice(0, size))[1]
     drawn = _drawn(eligible, rows, slice(0, size), count)
     assert not (drawn & ~eligible).any()
     others = eligible[:, :size].sum(1)
     assert drawn[:, :size].sum(1).tolist() == others.clamp(max=count).tolist()
-    if negative:
+    if mined:
         assert torch.equal(drawn[:, size:], torch.eye(size, dtype=torch.bool) & eligible[:, size:])
     elif count >= size:
         assert nce(negatives=count, drawn=True)(encoded)["loss"].item() == pytest.approx(everything)
 
 
 def test_every_negative_is_drawn_equally_often():
-    encoded = batch(9, 0, labels=False, groups=False)
+    encoded = batch(9, 0, labels=False, groups=False, mined=0)
     rows, every = candidates(encoded, unit_length=True), slice(0, 9)
     torch.manual_seed(0)
     counts = sum(_drawn(rows.masks(every)[1], rows, every, 4).float() for _ in range(1000))
     assert (counts.fill_diagonal_(500) - 500).abs().max() < 75  # 4.7 standard deviations
 
 
-def test_a_pair_with_label_0_is_pushed_apart_and_pairs_with_label_1_together():
-    anchor, positive = side(6, 0), side(6, 1)
-    label, kin = torch.tensor([1.0, 0, 1, 0, 1, 1]), torch.zeros(6, dtype=torch.int64)  # no negatives but labelled ones
-    encoded = EncodedBatch(anchor, positive, label=label, group=kin, positive_group=kin)
-    nce()(encoded)["loss"].backward()
-    step = anchor.embedding.detach() - 1e-4 * normalize(anchor.embedding.grad, dim=1)
-    change = cosine_similarity(step, positive.embedding) - cosine_similarity(anchor.embedding, positive.embedding)
-    assert ((change > 0) == (label == 1)).all()
-
-
 @pytest.mark.parametrize("size", [0, 4])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_a_batch_without_a_positive_gives_a_zero_that_back_propagates(size, symmetric):
-    encoded = batch(size, 0, negative=True)
+    encoded = batch(size, 0)
     none = EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, label=torch.zeros(size))
     loss = nce(symmetric=symmetric)(none)["loss"]
     loss.backward()
     assert loss.item() == 0
-    assert encoded.anchor.embedding.grad.shape == (size, 3)
+    assert encoded.anchor.embedding.grad.shape == (size, 4)
     assert not encoded.anchor.embedding.grad.any()
 
 
 def test_rows_with_an_empty_text_teach_nothing():
-    encoded = batch(4, 0, labels=False, groups=False)
+    encoded = batch(4, 0, labels=False, groups=False, mined=0)
     with torch.no_grad():
         encoded.positive.embedding[2] = 0
     nce()(encoded)["loss"].backward()

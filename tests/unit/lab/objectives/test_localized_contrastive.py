@@ -52,30 +52,6 @@ def test_with_one_positive_of_each_anchor_it_is_the_cross_entropy_over_its_candi
     torch.testing.assert_close(*(torch.autograd.grad(loss, score, retain_graph=True)[0] for loss in (found, expected)))
 
 
-def test_the_order_of_the_batch_does_not_matter():
-    score, label, group = scores(9).detach(), torch.arange(9) % 2.0, torch.arange(9) % 3
-    order = torch.tensor([3, 8, 0, 1, 7, 2, 6, 5, 4])
-    losses = [
-        LocalizedContrastive(temperature=1)(rows(score[o], label[o].tolist(), group[o].tolist()))["loss"].item()
-        for o in (torch.arange(9), order)
-    ]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
-
-
-def test_pairs_of_other_anchors_and_of_unknown_clusters_are_not_compared():
-    score = scores(6)
-    batch = rows(score, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0], [3, 3, 5, 6, -1, -1])
-    LocalizedContrastive(temperature=1)(batch)["loss"].backward()
-    assert score.grad[:2].all()
-    assert not score.grad[2:].any()
-
-
-def test_other_positives_of_an_anchor_are_no_negatives():
-    score = torch.tensor([0.0, 9.0, -1.0], requires_grad=True)
-    LocalizedContrastive(temperature=1)(rows(score, [1.0, 1.0, 0.0], [2, 2, 2]))["loss"].backward()
-    assert score.grad[1] <= 0 < score.grad[2]
-
-
 def test_the_share_of_positives_that_come_first_is_told():
     batch = rows(torch.tensor([2.0, 1.0, 0.0, 1.0, 5.0]), [1.0, 0.0, 1.0, 0.0, 1.0], [0, 0, 1, 1, 2])
     assert LocalizedContrastive(temperature=1)(batch)["first"] == 0.5  # the last has no negative
@@ -94,14 +70,3 @@ def test_far_scores_keep_gradients_finite():
     score = torch.tensor([-1e4, 1e4], requires_grad=True)
     LocalizedContrastive(temperature=0.01)(rows(score, [1.0, 0.0], [0, 0]))["loss"].backward()
     assert score.grad.isfinite().all()
-
-
-def test_batches_without_scores_or_clusters_are_refused():
-    batch = EncodedBatch(Encoding(torch.zeros(2, 2)), label=torch.zeros(2), score=torch.zeros(2))
-    with pytest.raises(ValueError, match="choose examples=candidates"):
-        LocalizedContrastive(temperature=1)(batch)
-
-
-def test_a_temperature_of_0_is_refused():
-    with pytest.raises(ValueError, match="must be above 0; got 0"):
-        LocalizedContrastive(temperature=0)

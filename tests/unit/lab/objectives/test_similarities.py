@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn.functional import cosine_similarity, mse_loss
+from torch.nn.functional import cosine_similarity
 
 from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold_lab.objectives.similarities import Correlation, SimilarityMse
@@ -30,33 +30,6 @@ def test_the_loss_equals_a_naive_loop_over_pairs_or_over_margins_of_triplets(siz
     assert SimilarityMse()(EncodedBatch(*sides, label=label))["loss"].item() == pytest.approx(sum(losses) / size)
 
 
-def test_pairs_give_the_loss_of_torch_and_its_gradients():
-    anchor, positive = torch.randn(2, 7, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64).unbind()
-    sides, label = [anchor.requires_grad_(), positive.requires_grad_()], torch.linspace(-1, 1, 7, dtype=torch.float64)
-    found = SimilarityMse()(EncodedBatch(*map(Encoding, sides), label=label))["loss"]
-    expected = mse_loss(cosine_similarity(*sides), label)
-    torch.testing.assert_close(found, expected)
-    for ours, theirs in zip(torch.autograd.grad(found, sides), torch.autograd.grad(expected, sides), strict=True):
-        torch.testing.assert_close(ours, theirs)
-
-
-def test_a_student_that_calls_every_pair_as_much_more_alike_has_no_loss_of_margins():
-    angle = torch.tensor([0.3, 0.9])
-    near, far = (torch.stack([turned.cos(), turned.sin()], 1) for turned in (angle, angle + 0.5))
-    anchor = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-    margin = (angle.cos() - 0.1) - ((angle + 0.5).cos() - 0.1)  # the teacher's similarities are 0.1 lower
-    triplets = EncodedBatch(*map(Encoding, (anchor, near, far)), label=margin)
-    assert SimilarityMse()(triplets)["loss"].item() == pytest.approx(0, abs=1e-12)
-    pairs = EncodedBatch(Encoding(anchor), Encoding(near), label=angle.cos() - 0.1)
-    assert SimilarityMse()(pairs)["loss"].item() == pytest.approx(0.01, rel=1e-5)
-
-
-@pytest.mark.parametrize("sides", [1, 2])
-def test_a_batch_without_similarities_names_the_examples_that_have_them(sides):
-    with pytest.raises(ValueError, match="choose examples=similarities"):
-        SimilarityMse()(EncodedBatch(*(side(3, place) for place in range(sides))))
-
-
 SIDE = Encoding(torch.zeros(6, 2))
 GRADE = torch.tensor([5.0, 0, 3.2, 1, 4, 2])
 
@@ -79,8 +52,3 @@ def test_scores_that_are_all_alike_have_a_finite_gradient(size):
     loss.backward()
     assert loss.item() == 1
     assert score.grad.isfinite().all()
-
-
-def test_a_batch_without_grades_names_the_examples_that_have_them():
-    with pytest.raises(ValueError, match="choose examples=graded_pairs"):
-        loss_of(torch.ones(6), None)

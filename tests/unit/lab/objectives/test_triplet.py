@@ -8,27 +8,8 @@ from twicetold.encoding import EncodedBatch, Encoding
 from twicetold_lab.objectives.triplet import Triplet
 
 
-def hinge_of(margin):
-    """What conf/objective/triplet_film.yaml builds."""
-    return Triplet(similarity="cosine", activation="hinge", margin=margin, negatives="given", average="all")
-
-
 def batch(*sides):
     return EncodedBatch(*(Encoding(side) for side in sides))
-
-
-def test_it_is_pytorch_metric_learnings_triplet_margin_loss_on_cosines():
-    from pytorch_metric_learning.distances import CosineSimilarity
-    from pytorch_metric_learning.losses import TripletMarginLoss
-    from pytorch_metric_learning.reducers import MeanReducer
-
-    torch.manual_seed(0)
-    sides = [torch.randn(8, 4) for _ in range(3)]
-    sides[2][0] = sides[1][0]  # a tie
-    theirs = TripletMarginLoss(margin=0.3, distance=CosineSimilarity(), reducer=MeanReducer())
-    index = torch.arange(8)
-    expected = theirs(torch.cat(sides), indices_tuple=(index, index + 8, index + 16))
-    torch.testing.assert_close(hinge_of(0.3)(batch(*sides))["loss"], expected, atol=1e-5, rtol=0)
 
 
 SIMILARITIES = {

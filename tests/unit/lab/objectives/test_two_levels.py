@@ -63,24 +63,6 @@ def test_learning_orders_story_above_category_above_the_rest():
     assert cosine[level == 1].min() > cosine[level == 0].max()
 
 
-def test_texts_of_unknown_category_or_story_take_no_part_in_that_level():
-    embedding, category, story = texts(20, seed=1)
-    for codes, part in ((category, "category"), (story, "story")):
-        before = loss_of(embedding, category, story)[part]
-        moved = embedding.detach().clone()
-        moved[codes == -1] = torch.randn(int((codes == -1).sum()), 5, dtype=torch.float64)
-        assert (codes == -1).any()
-        torch.testing.assert_close(loss_of(moved, category, story)[part], before)
-
-
-def test_one_side_of_a_boundary_weighs_as_much_as_the_other_however_many_pairs_it_has():
-    story = torch.cat([torch.zeros(2), torch.arange(1, 41)]).long()
-    embedding = torch.eye(42)[torch.zeros(42).long()].requires_grad_()  # all texts in one place
-    losses = loss_of(embedding, torch.zeros(42).long(), story, scale=1.0)
-    expected = softplus(torch.tensor(0.6 - 1.0)) + softplus(torch.tensor(1.0 - 0.6))
-    torch.testing.assert_close(losses["story"], expected)
-
-
 def test_pairs_have_clusters_for_stories_and_no_categories():
     left, right = texts(12, seed=2)[0], texts(12, seed=3)[0]
     cluster = torch.arange(12) // 2
@@ -89,17 +71,3 @@ def test_pairs_have_clusters_for_stories_and_no_categories():
     both = loss_of(torch.cat([left, right]), torch.full((24,), -1), cluster.repeat(2))
     torch.testing.assert_close(losses["loss"], both["loss"])
     assert losses["category"] == 0
-
-
-def test_a_batch_without_both_codes_names_the_examples_that_have_them():
-    embedding, category, _ = texts(6)
-    with pytest.raises(ValueError, match="choose examples=story_and_category"):
-        TwoLevels(**SETTINGS)(EncodedBatch(Encoding(embedding), label=category))
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"boundaries": [0.6, 0.2]}, {"boundaries": [0.2, 1.0]}, {"weights": [1.0, -1.0]}, {"scale": 0.0}]
-)
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))[:7]}.*; got"):
-        TwoLevels(**{**SETTINGS, **wrong})

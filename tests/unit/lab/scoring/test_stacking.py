@@ -6,7 +6,6 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from twicetold.trained.ensemble import Weights
 from twicetold_lab.scoring import stacking
 from twicetold_lab.scoring.stacking import cross_fit, deal, fit_weights, pairs_of_documents
 
@@ -65,15 +64,6 @@ def test_separable_classes_have_finite_weights_and_one_class_is_an_error():
     assert np.isfinite(fit_weights(label[:, None] * 2.0, label).members).all()
     with pytest.raises(ValueError, match="expected pairs of both classes"):
         fit_weights(label[:, None] * 2.0, label | True)
-
-
-@pytest.mark.parametrize(
-    ("members", "intercept"),
-    [((0.5, -0.1), 0.0), ((0.0, 0.0), 1.0), ((), 0.0), ((np.nan, 1.0), 0.0), ((1.0, 1.0), np.inf), (("1", 1.0), 0.0)],
-)
-def test_weights_that_are_below_0_or_no_finite_numbers_are_refused(members, intercept):
-    with pytest.raises(ValueError, match="expected"):
-        Weights(members, intercept)
 
 
 def test_members_that_are_noise_gain_on_the_pairs_they_were_fitted_on_and_not_on_cross_fitted_ones():

@@ -1,6 +1,5 @@
 """Adam that moves rows as they are read: equal to Adam, whatever is read when."""
 
-import copy
 from functools import partial
 
 import pytest
@@ -88,21 +87,6 @@ def test_only_the_rows_of_a_batch_move() -> None:
     before = model.table.detach().clone()
     train(AdamByRows(model.parameters()), model, [(row(3), row(5))], clip=None)
     assert (model.table != before).any(1).nonzero().flatten().tolist() == [3, 5]
-
-
-def test_resuming_is_going_on() -> None:
-    steps = batches(weighted=True)
-    whole, parts = Sums(), Sums()
-    optimizer = AdamByRows(whole.parameters())
-    train(optimizer, whole, steps[:150], clip=None)
-    state = copy.deepcopy(optimizer.state_dict())
-    parts.load_state_dict(copy.deepcopy(whole.state_dict()))
-    resumed = AdamByRows(parts.parameters())
-    resumed.load_state_dict(state)
-    for which, model in ((optimizer, whole), (resumed, parts)):
-        train(which, model, steps[150:], clip=None)
-        which.catch_up()
-    assert largest_difference(whole, parts) == 0
 
 
 def test_reading_without_a_gradient_catches_up_as_well() -> None:

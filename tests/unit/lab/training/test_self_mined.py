@@ -16,20 +16,16 @@ from twicetold.models.dssm import Dssm
 from twicetold.models.re2 import Re2
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
-from twicetold.trained.reading import search_matrices
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.examples.batches import EpochBatches, ExampleIndex, GatheredExamples, train_loader
 from twicetold_lab.examples.labelled import LabelledPairs, LabelledTexts
 from twicetold_lab.examples.positives import GroupPairs
 from twicetold_lab.objectives.info_nce import InfoNce
 from twicetold_lab.objectives.pair_bce import PairBce
-from twicetold_lab.training.fit import descend, fit
-from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.fit import descend
 from twicetold_lab.training.parts import Parts
-from twicetold_lab.training.schedule import Runtime, Schedule
+from twicetold_lab.training.schedule import Schedule
 from twicetold_lab.training.self_mined import SelfMined
-
-RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
 
 
 def mined_of(**changes):
@@ -142,66 +138,27 @@ def test_a_batch_has_the_negatives_of_its_rows_one_round_after_the_other(news):
     assert batch.negative_group.tolist() == news.groups["story"][negative[chosen].T.ravel()].tolist()
 
 
-FAMILIES = {
-    "one tower no dropout": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.0),
-    "one tower": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.3),
-    "two towers": lambda width: Dssm(
-        width=width,
-        hidden=[6],
-        embedding=4,
-        activation="tanh",
-        batch_norm=False,
-        dropout=0.1,
-        input_dropout=0.0,
-        shared=False,
-    ),
-}
-
-
-def train(corpus, folder, family, *, workers=0, on_epoch=lambda metrics, epoch: None):
-    rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
-    torch.manual_seed(0)
-    encoder = FAMILIES[family](rows.width)
-    index = LabelledPairs("random", "cluster", duplicates_only=True).index(corpus, Path())
+@pytest.mark.parametrize("workers", [0, 1])
+def test_each_epoch_of_a_loader_has_the_negatives_mined_for_it(news, workers):
+    index = GroupPairs("story", 1, 0).index(news, Path())
+    rows = BagOfWords().fit(news.texts_of("train")).transform(news.texts.to_pylist())
     batches = EpochBatches(index, batch_size=5, seed=3)
     loader = train_loader(index, rows, batches, workers=workers)
-    vectors = partial(search_matrices, encoder, rows)
-    negatives = mined_of(group="cluster")
-    batches.renew = negatives.renewing(loader.dataset, corpus, vectors, seed=3)
-    learner = Learner(
-        encoder,
-        info_nce(),
-        make_optimizer=partial(torch.optim.Adam, lr=0.03),
-        validate=lambda encoder: ("auroc", float(next(iter(encoder.parameters())).detach().std())),
-        seed=3,
-        schedule=Schedule(epochs=4, batch_size=5, gradient_clip=1.0),
-    )
-    fit(learner, loader, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
-    return {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
-
-
-class Cut(Exception):
-    """Stands for a kill: nothing after it runs."""
-
-
-@pytest.mark.parametrize(("family", "cut", "workers"), [("one tower", 0, 0), ("two towers", 2, 0), ("one tower", 1, 1)])
-def test_a_training_that_was_cut_has_the_negatives_of_one_that_was_not(questions, tmp_path, family, cut, workers):
-    expected = train(questions, tmp_path / "whole", family)
-
-    def stop(metrics, epoch):
-        if epoch == cut:
-            raise Cut
-
-    with pytest.raises(Cut):
-        train(questions, tmp_path / "cut", family, on_epoch=stop)
-    resumed = train(questions, tmp_path / "cut", family, workers=workers)
-    assert all(torch.equal(expected[name], tensor) for name, tensor in resumed.items())
+    settings_, vectors = mined_of(group="story"), Vectors(len(news), 1)
+    batches.renew = settings_.renewing(loader.dataset, news, vectors, seed=3)
+    alone, renew = begun(news, index, settings_, vectors, seed=3)
+    for epoch in (2, 0):
+        batches.set_epoch(epoch)
+        found, (chosen, *_) = next(iter(loader)), list(batches)
+        renew(epoch)
+        expected = news.groups["story"][alone.examples.negative[chosen].T.ravel()]
+        assert found.negative_group.tolist() == expected.tolist()
 
 
 def parts_with(objective=None):
     return Parts(
         featuriser=BagOfWords(),
-        encoder_of=FAMILIES["one tower"],
+        encoder_of=lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.3),
         examples=GroupPairs("story", 1, 0),
         objective=objective or info_nce(),
         make_optimizer=partial(torch.optim.Adam, lr=0.1),
@@ -218,7 +175,7 @@ def test_what_could_not_use_mined_negatives_is_refused(news):
     for family in (Re2, StaticMlp):
         with pytest.raises(TypeError, match=rf"{family.__name__} scores a pair in another way"):
             parts_with().check_negatives_of(object.__new__(family))
-    parts_with().check_negatives_of(FAMILIES["two towers"](9))
+    parts_with().check_negatives_of(object.__new__(Dssm))
     texts = LabelledTexts("story").index(news, Path())
     with pytest.raises(ValueError, match="these are single texts"):
         begun(news, texts, mined_of(), Vectors(len(news), 0))

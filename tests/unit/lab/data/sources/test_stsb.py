@@ -48,13 +48,6 @@ def test_the_copy_of_sentence_transformers_gives_the_same_corpus(raw, tmp_path):
     assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
 
 
-@pytest.mark.real
-def test_the_copy_of_the_whole_benchmark_gives_the_same_corpus(mirror, tmp_path):
-    raw = mirror / "stsbenchmark"
-    copy = stsb.read(as_copy(raw, tmp_path / "copy"), name="stsb")
-    assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
-
-
 def test_the_official_files_are_read_where_both_are_there(raw, tmp_path):
     (raw / "stsbenchmark.tsv").write_text("not read\n")
     assert sum(len(pairs) for pairs in stsb.read(raw, name="stsb").pairs.values()) == 9
@@ -87,12 +80,6 @@ def test_the_official_splits_are_kept_with_their_grades(raw):
     assert '"quoted' in corpus.texts.to_pylist()
 
 
-def test_equal_sentences_are_one_text_across_splits(raw):
-    corpus = stsb.read(raw, name="stsb")
-    assert len(set(corpus.texts.to_pylist())) == len(corpus)
-    assert corpus.card["audit"]["val"]["texts_in_train"] == 0.5
-
-
 def test_clusters_close_over_the_train_pairs_of_a_high_grade(raw):
     corpus = stsb.read(raw, name="stsb")
     cluster = dict(zip(corpus.texts.to_pylist(), corpus.groups["cluster"], strict=True))
@@ -118,13 +105,6 @@ def test_malformed_rows_are_counted_per_file(raw):
     expected = {"wrong_column_count": 2, "bad_grade": 2, "empty_sentence": 1}
     assert corpus.card["malformed"] == {"sts-train.csv": expected}
     assert corpus.card["rows"] == 14
-
-
-def test_limit_keeps_every_split(raw):
-    add(raw, "train", *[line("2.0", f"l{n}", f"r{n}") for n in range(100)])
-    corpus = stsb.read(raw, name="stsb", limit=10)
-    assert [len(corpus.pairs[s]) for s in ("val", "test")] == [1, 1]
-    assert 8 <= len(corpus.pairs["train"]) <= 13
 
 
 def test_a_missing_file_and_a_grade_off_the_scale_are_named(raw):

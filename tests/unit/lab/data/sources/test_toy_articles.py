@@ -1,7 +1,7 @@
 import numpy as np
 
 from twicetold_lab.data.sources import toy_articles
-from twicetold_lab.examples.positives import InverseCloze, sentences_of
+from twicetold_lab.examples.positives import sentences_of
 
 
 def read(**options):
@@ -20,10 +20,3 @@ def test_each_story_is_told_more_than_once_and_is_of_one_category():
     story, category = corpus.groups["story"], corpus.groups["category"]
     assert np.bincount(story).min() >= 2
     assert all(len(set(category[story == s])) == 1 for s in set(story))
-    assert len(set(corpus.texts.to_pylist())) == len(corpus)
-
-
-def test_every_article_of_train_gives_a_query_for_each_of_its_sentences(tmp_path):
-    corpus = read(stories=40)
-    index = InverseCloze(0.9, block=10, seed=0).index(corpus, tmp_path)
-    assert len(index) == sum(len(sentences_of(text)) for text in corpus.texts_of("train"))

@@ -85,3 +85,11 @@ def test_a_seed_gives_one_corpus_and_another_seed_another(source, size, tmp_path
     written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
     assert written[0] == written[1]
     assert written[0]["texts.parquet"] != written[2]["texts.parquet"]
+
+
+@pytest.mark.parametrize("source", [toy_articles, toy_news, toy_questions, toy_titles])
+def test_every_text_has_its_own_id_and_no_rule_leaves_a_bracket_or_a_gap(source):
+    corpus = source.read(None, name="toy")
+    texts = corpus.texts.to_pylist()
+    assert len(set(corpus.ids.to_pylist())) == len({text.casefold() for text in texts}) == len(corpus)
+    assert not [text for text in texts if set("[]{}|") & set(text) or "  " in text]

@@ -16,22 +16,12 @@ def corpus():
     return toy_questions.read(NOWHERE, name="toy_questions")
 
 
-def test_every_question_has_its_own_id_and_text_and_a_clean_sentence(corpus):
-    texts = corpus.texts.to_pylist()
-    assert len(set(corpus.ids.to_pylist())) == len(corpus)
-    assert len({text.casefold() for text in texts}) == len(corpus)
-    for text in texts:
-        assert not set("[]{}|") & set(text)
-        assert text[0].isupper()
-        assert text.endswith("?")
+def test_every_question_begins_with_a_capital_and_ends_with_its_mark(corpus):
+    assert all(text[0].isupper() and text.endswith("?") for text in corpus.texts.to_pylist())
 
 
-def test_no_question_stands_in_two_splits_and_all_stand_in_one(corpus):
-    assert sum(len(corpus.members[s]) for s in SPLITS) == len(corpus)
-    assert len(np.unique(np.concatenate([corpus.members[s] for s in SPLITS]))) == len(corpus)
-
-
-def test_no_pair_occurs_twice_or_is_one_question(corpus):
+def test_each_question_stands_in_one_split_and_no_pair_occurs_twice_or_is_one_question(corpus):
+    assert sorted(np.concatenate([corpus.members[split] for split in SPLITS]).tolist()) == list(range(len(corpus)))
     for pairs in corpus.pairs.values():
         ends = np.sort(np.stack([pairs.left, pairs.right]), axis=0)
         assert len(np.unique(ends, axis=1).T) == len(pairs)
@@ -74,13 +64,6 @@ def test_the_card_counts_every_kind_of_negative(corpus):
     assert set(kinds) >= {"duplicate", "name", "number", "direction", "attitude", "stranger"}
     assert sum(kinds.values()) == corpus.card["rows"] == sum(map(len, corpus.pairs.values()))
     assert kinds["duplicate"] == sum(int(p.label.sum()) for p in corpus.pairs.values())
-
-
-def test_a_limit_keeps_about_that_many_with_both_labels_in_every_split():
-    corpus = toy_questions.read(NOWHERE, name="toy_questions", limit=200)
-    assert 190 <= sum(map(len, corpus.pairs.values())) <= 210
-    for pairs in corpus.pairs.values():
-        assert set(pairs.label.tolist()) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize(

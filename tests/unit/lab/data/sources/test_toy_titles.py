@@ -3,7 +3,6 @@ import pytest
 
 from twicetold_lab.data.corpus import SPLITS
 from twicetold_lab.data.sources import toy_titles
-from twicetold_lab.data.sources.toy_titles import _followers
 from twicetold_lab.examples.positives import sentences_of
 
 
@@ -59,12 +58,3 @@ def test_no_story_is_on_two_sides_and_no_title_is_paired_across(corpus):
 def test_a_number_of_bodies_below_0_is_refused():
     with pytest.raises(ValueError, match="got alike=-1 and others=1"):
         read(stories=30, alike=-1)
-
-
-def test_followers_stay_in_their_group_and_are_other_rows():
-    group, order = np.array([0, 1, 0, 1, 1, 2]), np.array([5, 3, 0, 1, 2, 4])
-    for step, rows in ((1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (3, [])):
-        one, other = _followers(group, order, step)
-        assert sorted(one) == rows
-        assert (group[one] == group[other]).all()
-        assert (one != other).all()

@@ -5,7 +5,6 @@ import pytest
 
 from twicetold_lab.data.sources import uci_news_by_time
 from twicetold_lab.data.sources.uci_news_by_time import in_dense_first_days
-from twicetold_lab.reporting.provenance import facts
 
 SPLIT = {"train": 100, "val": 0.2, "test": 60}
 ARTICLE = {"train": list(range(1, 81)), "val": list(range(81, 101)), "test": list(range(101, 161))}
@@ -77,14 +76,6 @@ def test_the_split_begins_after_dense_first_days_and_the_card_counts_every_row(r
         == len(rows)
         == (sides + 700 + left_out["headlines_after_test"] + sum(corpus.card["malformed"].values()))
     )
-
-
-def test_the_card_says_in_words_what_is_left_out(read):
-    said = dict(facts(read(file_of((500, 200, *EVEN))).card))
-    assert said["Left out rule"] == "days at the beginning with more than 3 times the headlines of the median day"
-    assert said["Left out dense first days"] == "2"
-    assert said["Left out headlines of dense first days"] == "700"
-    assert said["Left out stories of dense first days"] == "175"
 
 
 def test_which_days_are_left_out_does_not_depend_on_the_order_of_the_rows(read):

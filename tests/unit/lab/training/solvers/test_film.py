@@ -9,19 +9,14 @@ from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import TfIdf
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.film import Film as FilmMap
-from twicetold_lab.examples.batches import EpochBatches, ExampleIndex
+from twicetold_lab.examples.batches import ExampleIndex
 from twicetold_lab.examples.labelled import MinedTriplets
 from twicetold_lab.mining import random
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.triplet import Triplet
-from twicetold_lab.training.fit import fit
-from twicetold_lab.training.learner import Learner
-from twicetold_lab.training.schedule import Runtime, Schedule
 from twicetold_lab.training.solvers.film import Film, Surrogate
 from twicetold_lab.training.solvers.mfilm import MiniBatchFilm
 from twicetold_lab.training.solvers.protocol import Solver, Steps, TrainingData
-from twicetold_lab.training.solvers.stiefel import orthonormal
-from twicetold_lab.training.solvers.triplets import RowTriplets
 
 PAPER = {
     "rank": 20,
@@ -103,24 +98,6 @@ def test_the_proximal_form_lowers_the_loss(news, tmp_path):
     assert seen[-1]["loss"] < 0.7 * seen[0]["loss"]
 
 
-def test_a_rotation_of_v_changes_no_embedding():
-    generator = np.random.default_rng(0)
-    coordinates = generator.standard_normal((20, 6))
-    rotation = orthonormal(generator.standard_normal((6, 6)))
-    triplets = RowTriplets(anchor=np.arange(9), positive=np.arange(1, 10), negative=np.arange(10, 19), similarity="dot")
-    root = generator.standard_normal((6, 3))
-    pull, turned = (
-        triplets.pull(v, v @ w, margin=0.5)
-        for v, w in ((coordinates, root), (coordinates @ rotation, rotation.T @ root))
-    )
-    assert turned.loss == pytest.approx(pull.loss)
-    np.testing.assert_allclose(turned.matrix, rotation.T @ pull.matrix @ rotation, atol=1e-10)
-    point = orthonormal(root)
-    one, other = Surrogate(pull.matrix, 1.0), Surrogate(turned.matrix, 1.0)
-    assert other(rotation.T @ point)[0] == pytest.approx(one(point)[0])
-    np.testing.assert_allclose(other(rotation.T @ point)[1], rotation.T @ one(point)[1], atol=1e-10)
-
-
 TRIVIAL = {
     "one triplet": (["red car", "red bus", "blue sky", "blue sea"], [(0, 1, 2)]),
     "texts that share no term": (["red car", "blue sky", "old oak"], [(0, 1, 2), (1, 0, 2)]),
@@ -179,52 +156,7 @@ def test_leaves_that_do_not_fit_are_refused_with_a_reason(news, tmp_path):
             solver.prepare(encoder, hinge, lonely, seed=0)
 
 
-class Cut(Exception):
-    """Stands for a kill."""
-
-
-def trained(solver, news, tmp_path, folder, *, cut=None):
-    data = news_data(news, tmp_path)
-    torch.manual_seed(0)
-    encoder = FilmMap(width=data.rows.width, hidden=4)
-    objective = Triplet(similarity="cosine", activation="hinge", margin=0.5, negatives="given", average="all")
-    learner = Learner(
-        encoder,
-        objective,
-        make_optimizer=solver.prepare(encoder, objective, data, seed=3),
-        validate=lambda encoder: ("auroc", float(encoder.weight.detach().std())),
-        seed=3,
-        schedule=Schedule(epochs=4, batch_size=10),
-    )
-    seen = []
-
-    def on_epoch(metrics, epoch):
-        seen.append(metrics)
-        if epoch == cut:
-            raise Cut
-
-    fit(
-        learner,
-        EpochBatches(data.examples, batch_size=10, seed=3),
-        runtime=Runtime("cpu", workers=0, progress=False),
-        checkpoints=folder,
-        on_epoch=on_epoch,
-    )
-    return encoder.weight.detach(), seen
-
-
 def test_the_state_of_a_solver_stays_on_the_cpu():
     steps = nn.ModuleDict({"solver": Steps()})
     steps.solver.register_buffer("point", torch.ones(2))
     assert steps.to("meta").solver.point.device.type == "cpu"
-
-
-@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
-def test_a_training_that_was_cut_off_resumes_to_the_very_same_map(solver, news, tmp_path):
-    expected, whole = trained(solver, news, tmp_path, tmp_path / "whole")
-    with pytest.raises(Cut):
-        trained(solver, news, tmp_path, tmp_path / "cut", cut=1)
-    actual, rest = trained(solver, news, tmp_path, tmp_path / "cut")
-    assert torch.equal(expected, actual)
-    assert whole[2:] == rest
-    assert {"train/f2", "train/gradient", "train/step", "train/orthogonality", "val/auroc"} <= set(whole[0])

@@ -73,20 +73,6 @@ def test_k_is_the_derivative_of_the_loss_with_respect_to_the_metric(similarity, 
     assert -np.vdot(pull.matrix, direction) == pytest.approx(expected, rel=1e-5)
 
 
-def test_with_dot_products_k_is_v_c_t_lambda_v():
-    embedding = V @ factor(1)
-    c = np.zeros((N, N))
-    np.add.at(c, (POSITIVE, ANCHOR), 1)
-    np.add.at(c, (NEGATIVE, ANCHOR), -1)
-    t = 1 / (np.bincount(ANCHOR, minlength=N) + 1)
-    z = -np.diag(embedding @ embedding.T @ c) * t
-    active = (z + 0.3 > 0) & (np.bincount(ANCHOR, minlength=N) > 0)
-    minus_k = V.T @ c @ np.diag(t * active) @ V
-    pull = problem("dot").pull(V, embedding, margin=0.3)
-    np.testing.assert_allclose(pull.matrix, (minus_k + minus_k.T) / 2, atol=1e-12)
-    assert pull.active == active.sum()
-
-
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])
 def test_without_an_active_triplet_nothing_pulls(similarity):
     pull = problem(similarity).pull(V, V @ factor(1), margin=-1000.0)
