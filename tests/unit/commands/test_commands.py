@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from twicetold import commands
 
@@ -131,10 +130,3 @@ def test_ctrl_c_ends_in_one_line(environment, run):
     _, printed = process.communicate(timeout=60)
     assert printed == "stopped\n"
     assert process.returncode in (130, -signal.SIGINT)
-
-
-@pytest.mark.parametrize("option", commands.REPLACED)
-def test_an_option_that_went_is_refused_with_what_to_write(option):
-    done = CliRunner().invoke(commands.app, ["dedupe", "in.csv", option], env={"COLUMNS": "200"})
-    assert done.exit_code == 2
-    assert f"There is no option {option} here: {commands.REPLACED[option]}" in done.stderr
