@@ -131,7 +131,7 @@ REACH = {
     "twicetold_lab/data/transfer": (0, 0),  # fetching: what it fetches is an output that trainings depend on
     "twicetold_lab/data/archives": (0, 0),
     "twicetold_lab/data/download": (0, 0),
-    "twicetold/interpretation/contributions": (0, 0),
+    "twicetold/interpretation/links": (0, 0),
     "twicetold_lab/reporting/html": (0, 0),
     "twicetold_lab/tracking/run": (0, 0),
     "twicetold/dedupe/dedupe": (0, 0),
@@ -299,9 +299,7 @@ def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     But for the package itself, which loads `twicetold.use`, and `recipe`, which loads what `learnt_from` adds to a cell
     that learns.
     """
-    known = {
-        f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")
-    }
+    known = {f"src/{file}.py" for file in ("twicetold/__init__", "twicetold/trained/model_folder")}
     known.add("src/twicetold_lab/grid/recipe.py")
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]

@@ -13,8 +13,6 @@ from twicetold.printable import json_text, print
 if TYPE_CHECKING:
     from twicetold.trained.loaded import LoadedModel
 
-SHOWN = 10  # pairs of terms of an explanation
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -32,12 +30,7 @@ def score(
     model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why", help="Show what the largest pairs of terms add, of linear families; with --json, of all."
-        ),
-    ] = False,
+    why: Annotated[bool, typer.Option("--why", help="Show which terms add most, of lexical models.")] = False,
     about: About = None,
     as_json: Json = False,
 ) -> None:
@@ -55,20 +48,12 @@ def score(
     loaded = load_model(model)
     _warn(loaded, left, right, about)
     with progress("comparing both texts"):
-        answer, explanation = _answer(loaded, left, right, about), None
-        if why:
-            from twicetold.interpretation.contributions import explain, explanation_text
-
-            explanation = explain(loaded.trained, left, right)
+        answer = _answer(loaded, left, right, about)
+        reasons = loaded.why([left], [right]) if why else []
     if as_json:
-        names = ("left", "right", "contribution")
-        rows = explanation.largest(explanation.contribution.size) if explanation else []
-        pairs = {"contributions": [dict(zip(names, row, strict=True)) for row in rows]} if why else {}
-        print(json_text(asdict(answer) | pairs))
+        print(json_text(asdict(answer) | ({"why": reasons[0]} if reasons else {})))
         return
-    print(_answer_text(answer))
-    if explanation is not None:
-        print(f"\n{explanation_text(explanation, most=SHOWN)}", end="")
+    print("\n".join([_answer_text(answer), *(f"why          {reason}" for reason in reasons)]))
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
