@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Format, Json, Left, Right, SkipBad, file_format, tell_left_out
+from twicetold.commands._options import Format, Json, Left, Right, SkipBad, file_format, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
@@ -52,7 +52,6 @@ def calibrate(
         ),
     ] = None,
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
-    about: About = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
@@ -93,8 +92,8 @@ def calibrate(
         _decide(read, out, as_json=as_json)
         return
     with progress(f"fitting the decision to {pairs}"):
-        result = fit(loaded, read, aim=aim, about=about)
-    guessed = loaded.decisions.of(result.about).unlabelled  # by a model without labels: any label says more
+        result = fit(loaded, read, aim=aim)
+    guessed = loaded.decisions.of().unlabelled  # by a model without labels: any label says more
     better = result.alike and (guessed or result.better(aim) or result.contradicted is True)
     if written := better or anyway:
         save_calibrated(loaded, out, result, read, file=pairs, aim=aim, force=force, anyway=anyway)

@@ -9,7 +9,6 @@ from rich.table import Table
 from twicetold.commands._console import Console
 from twicetold.commands._options import (
     LETTERS,
-    About,
     Compare,
     Json,
     ModelAndFile,
@@ -43,7 +42,6 @@ def label(
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
     ] = None,
-    about: About = None,
     compare: Compare = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Json = False,
@@ -86,7 +84,7 @@ def label(
         read = TextFile.read(name, text=reading.text, skip_bad=reading.skip_bad, added=(), **options)
         used = model or _fitted_beside(console, out, read, compare)
         with console.status("drawing pairs"):
-            state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs, about=about)
+            state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
         console.print(f"the answers are about {state.about}", markup=False)
         ask_all(console, state, OF_LABEL)
         _report(console, state, as_json=as_json)

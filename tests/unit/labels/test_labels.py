@@ -20,7 +20,6 @@ from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.labels.calibration import calibrate, read_pairs
 from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.fitted import UNTRAINED
@@ -159,8 +158,6 @@ def test_labels_are_drawn_around_the_threshold_about_the_story(corpus, tfidf, tm
     assert begun.decision == twicetold.load(tfidf).decision
     sizes = np.array(begun.candidates)
     assert (sizes > 0).sum() >= 6  # bands on both sides of the threshold
-    with pytest.raises(ValueError, match="was begun with another label"):
-        labelling(tmp_path / "pairs.csv", model=tfidf, texts=texts, about="category")
 
 
 def test_a_model_without_a_verdict_can_be_labelled(corpus, untrained, tmp_path):
@@ -210,13 +207,3 @@ def test_the_card_of_a_model_without_labels_names_no_split_and_no_metric(tmp_pat
     assert "model.similarity(" in card
     for word in ("validation", "None", "predict_proba"):
         assert word not in card
-
-
-def test_answers_about_a_category_are_no_labels_of_stories(corpus, tfidf, tmp_path):
-    model, out = twicetold.load(tfidf), tmp_path / "pairs.csv"
-    begun = labelling(out, model=tfidf, texts=corpus.texts_of("test"), pairs=20, about="category")
-    for number in range(20):
-        begun.label(number, same=number % 2 == 0)
-    with pytest.raises(ValueError, match="answered about category, so they say nothing about story"):
-        calibrate(model, read_pairs(out), about="story")
-    assert calibrate(model, read_pairs(out)).about == "category"

@@ -256,18 +256,6 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
     assert calibrate(twicetold.load(other), labels).links is None
 
 
-def test_a_draw_of_an_earlier_version_learns_the_number_of_texts_from_the_next_call(model, tmp_path):
-    texts, truth = made(seed=10, **ALIKE)
-    calibrated(model, texts, truth, tmp_path / "new")
-    draw = draw_file(tmp_path / "new.csv")
-    old = {name: value for name, value in json.loads(draw.read_text()).items() if name not in ("file", "texts")}
-    write_json(draw, old)
-    assert calibrate(model, read_pairs(tmp_path / "new.csv")).links is None
-    labelling(tmp_path / "new.csv", model=model.folder, texts=texts, file="headlines.csv")
-    links = calibrate(model, read_pairs(tmp_path / "new.csv")).links
-    assert (links.file, links.texts) == ("headlines.csv", 300)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
