@@ -13,7 +13,7 @@ from twicetold.printable import printable, word_changes
 
 if TYPE_CHECKING:
     from twicetold.labels.labelling import Labelling
-    from twicetold.labels.review import Asking, Review
+    from twicetold.labels.review import Asking
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
 WORDS = {"?": SKIP, "skip": SKIP, "b": BACK, "back": BACK, "u": BACK, "undo": BACK, "q": QUIT, "quit": QUIT}
@@ -38,7 +38,7 @@ OF_LABEL = Keys("y the same, n different, s skip, b back, q quit", "y, n, s, b o
 OF_ASK = Keys("y the same, n different, ? cannot say, u undo, s stop", "y, n, ?, u or s", {"s": QUIT, "stop": QUIT})
 
 
-def ask_all(console: Console, state: "Labelling | Review | Asking", keys: Keys) -> None:
+def ask_all(console: Console, state: "Labelling | Asking", keys: Keys) -> None:
     """Show pairs until all are answered or the person stops."""
     answers = _answers(console, keys)
     while (number := state.next) is not None:

@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 def label(
     arguments: ModelAndFile,
     reading: Reading,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default="FILE, if it is a review"),
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
     pairs: Annotated[
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
@@ -56,7 +53,7 @@ def label(
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
     and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
     kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your vectors, and
-    calibrate says what it means. Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
+    calibrate says what it means.
     """
     with progress("loading libraries"):
         from twicetold.commands._dedupe_file import TextFile
@@ -67,9 +64,6 @@ def label(
     console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", compare)
     file = Path(name)
-    if out is None:
-        _answer_review(console, file, reading, fitting=model is None and not report)
-        return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
         return
@@ -88,19 +82,6 @@ def label(
         console.print(f"the answers are about {state.about}", markup=False)
         ask_all(console, state, OF_LABEL)
         _report(console, state, as_json=as_json)
-
-
-def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: bool) -> None:
-    """Ask for the pairs of a review."""
-    from twicetold.files import lock_beside, only_process
-    from twicetold.labels.review import Review
-
-    if not fitting:
-        raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
-    with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file, **file_format(reading.format))
-        ask_all(console, review, OF_LABEL)
-        tell_answered(console, review)
 
 
 def tell_answered(console: Console, review: "Review") -> None:

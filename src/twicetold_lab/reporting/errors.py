@@ -31,7 +31,7 @@ AGAINST = 0.8
 LISTED, EXPORTED = 20, 500
 """Pairs on the page, and in a file."""
 REVIEW = ("left_text", "right_text", "same")
-"""Columns of the files that `labels.review` reads; no answer is given yet."""
+"""Columns of a file of pairs with answers; none is given yet."""
 EXPLANATION = (
     "Test pairs about which models are most surely wrong. Each model answers at its own threshold; the percentage is "
     "its calibrated probability that the two say the same."
@@ -118,8 +118,8 @@ def error_sections(tested: Judged | str | None, data: str) -> list[Section]:
     surest = Section(TITLE, [EXPLANATION], tables=[tested.table(tested.surest)], is_folded=True)
     if not len(tested.doubtful):
         return [surest]
-    exported, file = count(min(len(tested.doubtful), EXPORTED)), doubtful_file(data)
-    where = f"There are {count(len(tested.doubtful))}; twicetold label {file} asks about the first {exported}."
+    exported = count(min(len(tested.doubtful), EXPORTED))
+    where = f"There are {count(len(tested.doubtful))}; the first {exported} are in {doubtful_file(data)}."
     table = tested.table(tested.doubtful[:LISTED])
     return [surest, Section("Labels in doubt", [DOUBTFUL, where], tables=[table], is_folded=True)]
 
@@ -166,7 +166,7 @@ def doubtful_file(data: str) -> str:
 
 
 def write_doubtful(datasets: Mapping[str, Judged], target: Path) -> None:
-    """Write the first doubtful labels of each dataset as a review without answers, which `twicetold label` reads."""
+    """Write the first doubtful labels of each dataset with an empty column for answers."""
     for data, tested in datasets.items():
         rows = []
         for pair in tested.doubtful[:EXPORTED].tolist():
