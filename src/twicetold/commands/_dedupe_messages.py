@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from twicetold.commands._console import flush_right
 from twicetold.printable import counted, differing
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def by_threshold(dry_run: "DryRun") -> str:
             *(f"{each:.3f}" for each in agreed),
         )
         rows.append(("*" if row.chosen else "", *cells))
-    lines = _table(rows)
+    lines = flush_right(rows, gap="  ")
     lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {dry_run.rule}")
     if dry_run.unfinished:
         lines.append(f"warning: {counted(dry_run.unfinished, 'text')} may have more links at the lowest threshold")
@@ -250,9 +251,3 @@ def _recall(result: "FolderGroups") -> str:
 def _weakest(group: Mapping[str, Any]) -> str:
     one, other = differing(group["left_text"], group["right_text"])
     return f"{group['score']:.3f} {one!r} - {other!r}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line a row, with columns flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

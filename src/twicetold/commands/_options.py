@@ -167,8 +167,7 @@ def model_and_file(
     if len(given) == 1:
         if Path(given[0]).is_dir():
             raise typer.BadParameter(
-                f"{given[0]} is a {'folder' if Path(given[0]).is_dir() else 'model'}, and the file is missing: "
-                f"twicetold {command} {given[0]} FILE"
+                f"{given[0]} is a folder, and the file is missing: twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
     if decision and given[0].endswith(".json"):
