@@ -2,8 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -15,8 +14,6 @@ from twicetold.printable import print
 
 if TYPE_CHECKING:
     from twicetold.tables.bad_rows import BadRows
-    from twicetold.tables.blocks import Block
-    from twicetold.tables.files import Rows
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
@@ -106,16 +103,6 @@ class Reading:
     text: Text = None
     format: Format = None
     skip_bad: SkipBad = False
-
-    @contextmanager
-    def texts(self, file: str) -> "Iterator[tuple[Rows, str, Iterator[Block]]]":
-        """Open a file: its rows, the column with the texts, and the blocks, whose bad rows are named at the end."""
-        from twicetold.tables.files import choose_text, open_rows
-
-        with open_rows(file, **file_format(self.format)) as rows:
-            column = choose_text(rows, self.text)
-            yield rows, column, rows.blocks([column], skip_bad=self.skip_bad)
-            tell_left_out(rows.bad)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
