@@ -36,7 +36,7 @@ NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 def readable_errors() -> Iterator[None]:
     """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
     try:
-        with plain_warnings(), naming_the_extra("this command"):
+        with naming_the_extra("this command"):
             yield
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
@@ -51,24 +51,6 @@ def readable_errors() -> Iterator[None]:
         message = shown(error) or type(error).__name__
         print(f"error: {message}{where_from(error, TRACEBACK)}", file=sys.stderr)
         raise typer.Exit(NOT_USABLE) from error
-
-
-@contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Show the warnings of this package as one line each, without the place in the code."""
-    import warnings
-
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def plain(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-            if category.__module__.startswith("twicetold."):
-                print(f"warning: {message}", file=sys.stderr)
-            else:
-                show(message, category, *place, **options)
-
-        warnings.showwarning = plain
-        yield
 
 
 def _write_no_more() -> None:

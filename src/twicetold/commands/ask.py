@@ -9,7 +9,7 @@ from twicetold.commands._console import Console
 from twicetold.commands._options import Compare, File, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
-from twicetold.commands._session import OF_ASK, ask_all
+from twicetold.commands._session import ask_all
 from twicetold.commands.label import tell_answered
 from twicetold.dedupe.options import HELP
 from twicetold.matching.senses import Sense
@@ -114,7 +114,7 @@ def ask_about(model: "Model", read: "TextFile", file: Path, *, count: int, optio
         with console.status("comparing the texts"):
             questions = model.questions(read.texts, **about)
         state = Asking.begin(file, questions, read.names.to_pylist(), count=count)
-        ask_all(console, state, OF_ASK)
+        ask_all(console, state)
         if state.next is None and len(state.review.pairs) < count:
             console.print("no other two texts are near enough to ask about", soft_wrap=True)
         if state.review.pairs:

@@ -18,7 +18,7 @@ from twicetold.commands._options import (
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress, require_usable
-from twicetold.commands._session import OF_LABEL, ask_all
+from twicetold.commands._session import ask_all
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def label(
         twicetold label questions.csv -o pairs.csv
         twicetold label questions.csv -o pairs.csv --report
 
-    Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
-    on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
-    and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
-    kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your vectors, and
-    calibrate says what it means.
+    Shows one pair at a time: y if the two texts say the same, n if not, ? if you cannot say, u undo, s stop. The same
+    command goes on where it stopped. Without a terminal, answers are read from standard input, one a line. Without
+    MODEL, letters and words are compared, and vectors where the extra static is installed, by a model that is fitted to
+    the texts and kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your
+    vectors, and calibrate says what it means.
     """
     with progress("loading libraries"):
         from twicetold.commands._dedupe_file import TextFile
@@ -79,7 +79,7 @@ def label(
         with console.status("drawing pairs"):
             state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
         tell(f"the answers are about {state.about}")
-        ask_all(console, state, OF_LABEL)
+        ask_all(console, state)
         _report(state, as_json=as_json)
 
 

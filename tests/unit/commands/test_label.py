@@ -59,7 +59,7 @@ def wait_for_labels(tmp_path, count):
 
 def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold, run, texts, tmp_path):
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 12)
-    done = twicetold(*command, input="y\nNO\nb\ny\ns\n")
+    done = twicetold(*command, input="y\nNO\nb\ny\n?\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "1 of 12" in done.stderr
@@ -109,7 +109,7 @@ def test_keys_of_a_terminal_and_one_labelling_at_a_time(start, twicetold, run, t
             shown += os.read(screen, 65536)
         except OSError:  # the other side is closed
             break
-        if sent < len(keys) and shown.count(b"q quit") > sent:
+        if sent < len(keys) and shown.count(b"s stop") > sent:
             while termios.tcgetattr(screen)[LOCAL] & termios.ICANON:  # a key before the command reads keys is lost
                 assert time.monotonic() < end
                 time.sleep(0.01)
@@ -160,7 +160,7 @@ def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_are_kept(ru
     monkeypatch.chdir(tmp_path)
     failure = Failure(("label", run(), texts, "-o", "pairs.csv"), input="y\nperhaps\n")
     assert failure.code == 1
-    assert "standard input, line 2: expected y, n, s, b or q; got 'perhaps'" in failure.said
+    assert "standard input, line 2: expected y, n, ?, u or s; got 'perhaps'" in failure.said
     assert labels(tmp_path) == ["1"]
 
 
