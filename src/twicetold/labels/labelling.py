@@ -268,7 +268,7 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(block: Block, column: str, *, file: Path, unit: str) -> NDArray[np.int64]:
+def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDArray[np.int64]:
     """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
 
     Args:

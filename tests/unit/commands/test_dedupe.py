@@ -145,7 +145,6 @@ def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path)
         (("--json",), 2, "--json prints to stdout"),
         (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
         (("--rerank", "nowhere"), 2, "No such option: --rerank"),
-        (("--workers", "2"), 2, "use --folder workers=N"),
         (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
         (("--format", "jsonl:tab"), 2, "expected a delimiter of csv alone"),
     ],
