@@ -33,7 +33,6 @@ from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
-from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
@@ -294,10 +293,9 @@ def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
         return unlike
-    likeness, use = Drift(model), WordUse(model)
+    likeness = Drift(model)
     likeness.add(texts)
-    use.add(texts)
-    return [*likeness.warnings(), *use.warnings(), *unlike]
+    return [*likeness.warnings(), *unlike]
 
 
 def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
