@@ -156,14 +156,6 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
     assert "bad rows left out: 1" in skipping.said
 
 
-def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_are_kept(run, texts, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    failure = Failure(("label", run(), texts, "-o", "pairs.csv"), input="y\nperhaps\n")
-    assert failure.code == 1
-    assert "standard input, line 2: expected y, n, ?, u or s; got 'perhaps'" in failure.said
-    assert labels(tmp_path) == ["1"]
-
-
 def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
     """Pairs that the fitted model draws are labelled and calibrate it; then a dedupe has a precision."""
     words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lon", "tir", "mas")]
