@@ -98,7 +98,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
     kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
-    _report_groups(read, groups, int(kept.sum()), written, common, explain=explain)
+    _report_groups(read, groups, int(kept.sum()), written, common)
 
 
 def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | None":
@@ -111,13 +111,7 @@ def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | N
 
 
 def _report_groups(
-    read: "TextFile",
-    groups: "TextGroups",
-    kept: int,
-    written: Mapping[str, str | None],
-    common: Common,
-    *,
-    explain: "Why | None",
+    read: "TextFile", groups: "TextGroups", kept: int, written: Mapping[str, str | None], common: Common
 ) -> None:
     """Print what was found, and where the rows are."""
     import sys
@@ -127,12 +121,11 @@ def _report_groups(
 
     names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
     dropped = rows - kept if common.drop else 0
-    reasons = None if explain is None else _dedupe_messages.reasons(groups, explain)
     if common.as_json:
-        about = _dedupe_messages.as_json(groups, read.texts, names, reasons)
+        about = _dedupe_messages.as_json(groups, read.texts, names)
         print(json_text({**about, **_dedupe_messages.dropped_as_json(dropped, rows, aside)}))
     else:
-        print(_dedupe_messages.in_sentences(groups, read.texts, names, reasons), file=sys.stderr)
+        print(_dedupe_messages.in_sentences(groups, read.texts, names), file=sys.stderr)
     if common.out != STANDARD:
         print(f"{common.out}: {counted(rows - dropped, 'row')}", file=sys.stderr)
     if common.drop:
