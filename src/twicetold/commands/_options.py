@@ -40,14 +40,8 @@ OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Left = Annotated[str | None, typer.Option("--left", help="Column with one text.", show_default="by its name")]
 Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
-Precision = Annotated[
-    float | None,
-    typer.Option("--precision", help=HELP["precision"]),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option("--threshold", help=HELP["threshold"]),
-]
+Precision = Annotated[float | None, typer.Option("--precision", help=HELP["precision"])]
+Threshold = Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])]
 Format = Annotated[
     str | None,
     typer.Option(

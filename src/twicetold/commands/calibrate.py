@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from twicetold.commands._console import flush_right, tell
-from twicetold.commands._options import (
-    Format,
-    Json,
-    Left,
-    Right,
-    SkipBad,
-    file_format,
-    model_and_file,
-    tell_left_out,
-)
+from twicetold.commands._options import Format, Json, Left, Right, SkipBad, file_format, model_and_file, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
@@ -48,8 +39,7 @@ def calibrate(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The new model folder; without MODEL, a .json file.", show_default=False),
+        Path, typer.Option("--out", "-o", help="The new model folder; without MODEL, a .json file.", show_default=False)
     ],
     left: Left = None,
     right: Right = None,

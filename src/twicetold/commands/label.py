@@ -126,6 +126,8 @@ def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | L
 
 def _report(state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
+    from twicetold.labels.estimates import estimate
+
     same = sum(state.labels.values())
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
@@ -133,7 +135,7 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
         f"{counted(same, 'says', 'say')} the same.{where}"
     )
-    estimates = state.report() if state.labels else None
+    estimates = estimate(state.sample()) if state.labels else None
     if estimates is not None:
         tell(*_table(state, estimates), *_sentences(state, estimates))
     if as_json:

@@ -191,14 +191,13 @@ def read_pairs(
     return replace(read, draw=draw, bad=rows.bad)
 
 
-def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy", seed: int = 0) -> Calibration:
+def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy") -> Calibration:
     """Fit threshold and calibration about `Model.about` on labelled pairs.
 
     Args:
         model: any family.
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
-        seed: of the resamples.
 
     Raises:
         ValueError: if there are too few pairs, or a score is not finite.
@@ -206,17 +205,15 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
     require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     before = model.decisions.of().stored
-    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
-    links = _links(model, score, pairs)
-    contradicted: bool | None = None
-    promised: tuple[LinkEstimate, ...] = ()
-    if links is not None:
-        promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
-    if links is not None and (measured := model.thresholds) is not None:
-        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)
     numbers = (found.stored, found.fitted, found.gained)
-    matched = None if links is None else _matched(pairs, seed)
-    return Calibration(before, found.after, *numbers, links, contradicted, promised, matched)
+    if (links := _links(model, score, pairs)) is None:
+        return Calibration(before, found.after, *numbers)
+    contradicted = None
+    if (measured := model.thresholds) is not None:
+        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum)
+    return Calibration(before, found.after, *numbers, links, contradicted, promised, _matched(pairs))
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -233,13 +230,13 @@ def require_enough(pairs: CalibrationPairs) -> None:
         )
 
 
-def _matched(pairs: CalibrationPairs, seed: int) -> MatchedLinks | None:
+def _matched(pairs: CalibrationPairs) -> MatchedLinks | None:
     """Links by the matcher, if it drew the pairs."""
     if pairs.draw is None or not pairs.draw.matched:
         return None
     candidates, rows = drawn_candidates(pairs)
     draw, known = pairs.draw, (pairs.label, pairs.weight)
-    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts, seed=seed)
+    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts)
 
 
 def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:

@@ -29,7 +29,7 @@ from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
-from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
@@ -139,14 +139,6 @@ class Labelling:
             np.array(self.thresholds),
             np.array(self.above),
         )
-
-    def report(self) -> Estimates:
-        """Precision and recall at each threshold, by the answers so far.
-
-        Raises:
-            ValueError: if nothing is labelled.
-        """
-        return estimate(self.sample())
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
