@@ -98,14 +98,7 @@ def correct_labels(file):
         csv.writer(written).writerows([head, *rows])
 
 
-INDEXED = (
-    "index build",
-    "search",
-    "index add",
-    "index remove",
-    "index groups",
-    "index info",
-)
+INDEXED = ("index build", "search", "index add", "index remove", "index groups", "index info")
 NOT_RUN = {("calibrate", 1), ("card", 1)}
 
 
