@@ -158,7 +158,7 @@ def _table(state: "Labelling", estimates: "Estimates") -> list[str]:
 
 
 def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
-    """What the table is about, and what would make it more precise."""
+    """The scope of the table, and the number of labels that would make it more precise."""
     from twicetold.labels.assessment import for_half
 
     candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()
