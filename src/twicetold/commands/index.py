@@ -299,7 +299,7 @@ def _pairs(file: str | None, of: str, ids: Sequence[str], texts: Sequence[str]) 
 
 
 def _sentences(changes: "GroupChanges") -> list[str]:
-    """What became of the groups of texts that were there."""
+    """Changes of the groups that were there."""
     if not changes.moved:
         return []
     lines = [f"  {group} is part of {into}" for group, into in changes.merged]
