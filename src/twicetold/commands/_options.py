@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
+from twicetold.commands._progress import progress
 from twicetold.dedupe.options import HELP
 from twicetold.printable import print
 
 if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
     from twicetold.tables.bad_rows import BadRows
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
@@ -97,6 +99,14 @@ class Reading:
     text: Text = None
     format: Format = None
     skip_bad: SkipBad = False
+
+    def whole(self, file: str, **columns: Any) -> "TextFile":
+        """All of a file; further arguments and errors: `TextFile.read`."""
+        with progress(f"reading {file}"):
+            from twicetold.commands._dedupe_file import TextFile
+
+            spelling = file_format(self.format)
+            return TextFile.read(file, text=self.text, skip_bad=self.skip_bad, **spelling, **columns)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

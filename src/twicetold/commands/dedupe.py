@@ -63,7 +63,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     with progress("loading libraries"):
         from twicetold.commands import _dedupe_messages, ask
         from twicetold.commands._columns import fitted_to, needed, options_of
-        from twicetold.commands._dedupe_file import TextFile, write_files
+        from twicetold.commands._dedupe_file import write_files
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
@@ -73,16 +73,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     if alone.ask is not None:
         given = {**given, "answers": ask.answers_beside(file)}
     written = _outputs(model, file, given)
-    columns, spelling = needed(given), file_format(common.format)
-    with progress(f"reading {file}"):
-        read = TextFile.read(
-            file,
-            text=common.text,
-            id_column=alone.id_column,
-            needed=columns,
-            skip_bad=common.skip_bad,
-            **spelling,
-        )
+    read = common.whole(file, id_column=alone.id_column, needed=needed(given))
     options = options_of(read, given)
     if model is not None and alone.compare is None:
         loaded = load_model(model)
@@ -97,7 +88,9 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         options["pairs"] = ask.ask_about(loaded, read, given["answers"], count=alone.ask, options=options)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
-    kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
+    kept = write_files(
+        read, groups, written, drop=common.drop, format=file_format(common.format)["format"], explain=explain
+    )
     _report_groups(read, groups, int(kept.sum()), written, common)
 
 

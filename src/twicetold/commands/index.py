@@ -1,7 +1,7 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -267,11 +267,7 @@ def _described(about: "IndexInfo") -> list[str]:
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    from twicetold.commands._dedupe_file import TextFile
-
-    options: Any = {"text": reading.text, "skip_bad": reading.skip_bad, **file_format(reading.format)}
-    with progress(f"reading {file}"):
-        read = TextFile.read(file, id_column=id_column, added=(), **options)
+    read = reading.whole(file, id_column=id_column, added=())
     return read.texts, None if id_column is None else read.names.cast("string").to_pylist()
 
 

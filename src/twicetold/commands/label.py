@@ -12,7 +12,6 @@ from twicetold.commands._options import (
     Json,
     ModelAndFile,
     Reading,
-    file_format,
     model_and_file,
     with_options,
 )
@@ -55,7 +54,6 @@ def label(
     vectors, and calibrate says what it means.
     """
     with progress("loading libraries"):
-        from twicetold.commands._dedupe_file import TextFile
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
@@ -73,8 +71,7 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        options = file_format(reading.format)
-        read = TextFile.read(name, text=reading.text, skip_bad=reading.skip_bad, added=(), **options)
+        read = reading.whole(name, added=())
         used = model or _fitted_beside(out, read, compare)
         with console.status("drawing pairs"):
             state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
