@@ -30,11 +30,8 @@ from twicetold.printable import counted, json_text, print
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from twicetold.index.groups import GroupChanges
     from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
-
-SHOWN = 10  # groups that have changed and are shown
 
 HELP = """Build, grow and describe an index of texts, see also search.
 
@@ -145,8 +142,8 @@ def add(
         present = {} if pairs is None else opened.table().to_pydict()
         names, known = [*present.get("id", []), *(ids or [])], [*present.get("text", []), *(texts if ids else [])]
         added = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
+    changes = added.changes
     if as_json:
-        changes = added.changes
         about = {
             "added": [{"id": name, "group": at} for name, at in zip(added.ids, added.groups.tolist(), strict=True)],
             "joined": added.joined,
@@ -157,7 +154,12 @@ def add(
         print(json_text(about))
         return
     joined = f", {added.joined:,} to groups that were there" if opened.threshold is not None else ""
-    tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now", *_sentences(added.changes))
+    tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
+    if changes.moved:
+        tell(
+            f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were "
+            f"merged into another one, {len(changes.split):,} were split (--json lists them)"
+        )
 
 
 @index.command()
@@ -292,18 +294,3 @@ def _pairs(file: str | None, of: str, ids: Sequence[str], texts: Sequence[str]) 
     rows = Block(pa.table({"id": pa.array(ids, pa.string())}), np.arange(len(ids)))
     left, right, same = pairs_of(file, TextFile(of, "", "row", [rows], list(texts), "id"), None)
     return [ids[row] for row in left.tolist()], [ids[row] for row in right.tolist()], same
-
-
-def _sentences(changes: "GroupChanges") -> list[str]:
-    """Changes of the groups that were there."""
-    if not changes.moved:
-        return []
-    lines = [f"  {group} is part of {into}" for group, into in changes.merged]
-    lines += [f"  {group} is divided among {', '.join(map(str, into))}" for group, into in changes.split]
-    others = len(lines) - SHOWN
-    return [
-        f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were merged "
-        f"into another one, {len(changes.split):,} were split",
-        *lines[:SHOWN],
-        *([f"  and {others:,} others (--json lists them)"] if others > 0 else []),
-    ]
