@@ -6,36 +6,34 @@ Examples:
     python pipelines/measure_labels.py ../data
     python pipelines/measure_labels.py ../data --labels 200 --draws 20
 
-For each file it prints, by similarity with the fitted threshold and by the matcher whose kind was held out: the share
-of draws that give a threshold, that in which its links have the precision, the mean width of the interval that is
-stated for these links, and the share of intervals that hold the truth; then recall among the candidates. The last two
-columns are of the default threshold by the matcher.
+For each file it prints, by the matcher whose kind was held out: the share of draws that give a threshold, that in which
+its links have the precision, the mean width of the interval that is stated for these links, and the share of intervals
+that hold the truth; then recall among the candidates. The last two columns are of the default threshold.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import twicetold
-from twicetold.evaluation.decision import decide_weighted
 from twicetold.labels.calibration import LEAST_OF_EACH
-from twicetold.labels.link_estimates import LinkEstimate, link_estimates
+from twicetold.labels.link_estimates import LinkEstimate
 from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
-from twicetold.labels.sampling import Draw, candidate_pairs, draw, draw_by_probability
+from twicetold.labels.sampling import Draw, draw_by_probability
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.sources import LabelledFile, same_files
+from twicetold_lab.matching.sources import same_files
 
 AIMED = 0.9
-Estimates = Sequence[LinkEstimate]
-Once = Callable[[int], tuple[NDArray[np.float64], NDArray[np.bool_], Estimates]]
+Run = tuple[NDArray[np.float64], NDArray[np.bool_], Sequence[LinkEstimate]]
+"""Scores of all candidates after a draw was labelled, whether they say the same, and what is promised."""
 
 
 @dataclass(frozen=True)
@@ -58,54 +56,28 @@ def main() -> None:
     asked = parser.parse_args()
     files = [labelled(file, vectors=True) for file in same_files(asked.mirror)]
     matchers = held_out(files)
-    four = "kept | width | held"
-    print(f"| file, {asked.labels} labels | before | {four} | after | {four} | recall | width | held |")
-    print("|---|" + "---:|" * 11)
+    print(f"| file, {asked.labels} labels | answered | kept | width | held | recall | width | held |")
+    print("|---|" + "---:|" * 7)
     rows = []
     for one in files:
-        before = [_of(run, AIMED) for run in _runs(by_similarity(one.file, asked.labels), asked.draws)]
-        runs = _runs(by_matcher(one, matchers[one.file.kind], asked.labels), asked.draws)
-        after, default = ([_of(run, aimed) for run in runs] for aimed in (AIMED, None))
-        rows.append([*_shown(before)[:4], *_shown(after), *_shown(default)[2:4]])
+        runs = [labelled_run(one, matchers[one.file.kind], asked.labels, seed) for seed in range(asked.draws)]
+        aimed, default = ([_of(run, aimed) for run in runs] for aimed in (AIMED, None))
+        rows.append([*_shown(aimed), *_shown(default)[2:4]])
         print(f"| {one.file.name} | " + " | ".join(f"{cell:.2f}" for cell in rows[-1]) + " |")
     print("| mean | " + " | ".join(f"{cell:.2f}" for cell in np.nanmean(rows, axis=0)) + " |")
 
 
-def by_similarity(file: LabelledFile, count: int) -> Once:
-    """Draw and calibrate by the similarity of a model that was fitted to the file."""
-    group = dict(zip((text.strip() for text in file.texts), file.truth, strict=True))
-    texts = list(group)
-    model = twicetold.fit(texts)
-    pairs, truth = candidate_pairs(model, texts), np.array([group[text] for text in texts])
-    same = truth[pairs.left] == truth[pairs.right]
-
-    def once(seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], Estimates]:
-        drawn = draw(pairs, model.decision, pairs=count, seed=seed)
-        score, label, weight = pairs.score[drawn.rows], same[drawn.rows], _weights(drawn)
-        if min(label.sum(), (~label).sum()) < LEAST_OF_EACH:
-            return pairs.score, same, ()
-        decision = decide_weighted(score, label, weight)
-        return pairs.score, same, link_estimates(decision, score, label, weight, drawn.band, resamples=100)
-
-    return once
-
-
-def by_matcher(one: Labelled, matcher: Matcher, count: int) -> Once:
-    """Draw and calibrate by a matcher."""
+def labelled_run(one: Labelled, matcher: Matcher, count: int, seed: int) -> Run:
+    """Draw by a matcher, and move it by the labels."""
     columns, log_odds = one.compared.columns, matcher.log_odds(one.compared.columns)
-
-    def once(seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], Estimates]:
-        drawn = draw_by_probability(log_odds, pairs=count, seed=seed)
-        label = one.same[drawn.rows]
-        if min(label.sum(), (~label).sum()) < LEAST_OF_EACH:
-            return log_odds, one.same, ()
-        kept = MatchedCandidates(columns, np.ones(len(log_odds)), drawn.rows)
-        links = MatchedLinks.of(
-            kept, drawn.rows, label, _weights(drawn), file="", texts=len(one.compared.first), matcher=matcher, seed=seed
-        )
-        return Matcher.from_json(links.matcher).log_odds(columns), one.same, links.promised
-
-    return once
+    drawn = draw_by_probability(log_odds, pairs=count, seed=seed)
+    label = one.same[drawn.rows]
+    if min(label.sum(), (~label).sum()) < LEAST_OF_EACH:
+        return log_odds, one.same, ()
+    kept = MatchedCandidates(columns, np.ones(len(log_odds)), drawn.rows)
+    about: Any = {"file": "", "texts": len(one.compared.first), "matcher": matcher, "seed": seed}
+    links = MatchedLinks.of(kept, drawn.rows, label, _weights(drawn), **about)
+    return Matcher.from_json(links.matcher).log_odds(columns), one.same, links.promised
 
 
 def _weights(drawn: Draw) -> NDArray[np.float64]:
@@ -113,11 +85,7 @@ def _weights(drawn: Draw) -> NDArray[np.float64]:
     return np.asarray((drawn.sizes / np.maximum(labelled_pairs, 1))[drawn.band], np.float64)
 
 
-def _runs(once: Once, draws: int) -> list[tuple[NDArray[np.float64], NDArray[np.bool_], Estimates]]:
-    return [once(seed) for seed in range(draws)]
-
-
-def _of(run: tuple[NDArray[np.float64], NDArray[np.bool_], Estimates], aimed: float | None) -> Promise:
+def _of(run: Run, aimed: float | None) -> Promise:
     score, same, promised = run
     chosen = next((each for each in promised if each.aimed == aimed), None)
     if chosen is None:

@@ -122,7 +122,7 @@ def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, c
 REACH = {
     # fetching: what it fetches is an output that trainings depend on
     "twicetold_lab/data/transfer twicetold_lab/data/archives twicetold_lab/data/download": ("none", "none"),
-    "twicetold/interpretation/contributions twicetold/dedupe/dedupe": ("none", "none"),
+    "twicetold/interpretation/links twicetold/dedupe/dedupe": ("none", "none"),
     "twicetold_lab/reporting/html twicetold_lab/tracking/run": ("none", "none"),
     "twicetold/evaluation/intervals twicetold_lab/evaluation/dedupe_report": ("none", "all"),
     "twicetold/features/vectors twicetold/models/dae twicetold/models/static": ("some", "some"),
@@ -279,9 +279,7 @@ def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     But for the package itself, which loads `twicetold.use`, and `recipe`, which loads what `learnt_from` adds to a cell
     that learns.
     """
-    known = {
-        f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")
-    }
+    known = {f"src/{file}.py" for file in ("twicetold/__init__", "twicetold/trained/model_folder")}
     known.add("src/twicetold_lab/grid/recipe.py")
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]

@@ -30,29 +30,13 @@ TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)
 NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 """Exit codes: the input or the model is not usable; as a shell shows SIGINT and SIGPIPE. Wrong usage is typer's 2."""
-WRONG_USAGE: Any = typer.BadParameter.__mro__[1]  # the error above it, which typer has no name for
-REPLACED = {
-    "--lexical": "use --compare letters",
-    "--vectors": "use --compare VECTORS",
-    "--delimiter": "use --format csv:DELIMITER, such as csv:semicolon",
-    "--workers": "use --folder workers=N",
-    "--memory": "use --folder memory=SIZE",
-    "--exact": "use --folder exact=yes",
-    "--why": "--links says of each pair why it is linked",
-    "--force": "write to another file, then move it",
-    "--no-groups": "use --rule none",
-    "--top": "--why shows the largest, and with --json all",
-    "--seed": "the command always takes 0; the function of Python has it",
-    "--cards": "cards are read from data/cards of the working directory",
-}
-"""What to do instead of options that commands had before."""
 
 
 @contextmanager
 def readable_errors() -> Iterator[None]:
     """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
     try:
-        with plain_warnings(), naming_the_extra("this command"):
+        with naming_the_extra("this command"):
             yield
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
@@ -69,24 +53,6 @@ def readable_errors() -> Iterator[None]:
         raise typer.Exit(NOT_USABLE) from error
 
 
-@contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Show the warnings of this package as one line each, without the place in the code."""
-    import warnings
-
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def plain(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
-            if category.__module__.startswith("twicetold."):
-                print(f"warning: {message}", file=sys.stderr)
-            else:
-                show(message, category, *place, **options)
-
-        warnings.showwarning = plain
-        yield
-
-
 def _write_no_more() -> None:
     """Discard what is still to be written: Python flushes once more at its end."""
     for stream in (sys.stdout, sys.stderr):
@@ -97,19 +63,9 @@ class Commands(TyperGroup):
     """The commands; their errors are readable."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the arguments name; of an option that it had before, say what replaced it."""
-        try:
-            with readable_errors():
-                return super().invoke(ctx)
-        except WRONG_USAGE as error:
-            self._say_what_replaced(error)
-            raise
-
-    @staticmethod
-    def _say_what_replaced(error: Any) -> None:
-        if error.message.startswith("No such option") and error.option_name in REPLACED:
-            error.message = f"There is no option {error.option_name} here: {REPLACED[error.option_name]}"
-            error.possibilities = None
+        """Run the command that the arguments name."""
+        with readable_errors():
+            return super().invoke(ctx)
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)

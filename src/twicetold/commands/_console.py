@@ -1,11 +1,13 @@
-"""Rich's console for text from files and other people."""
+"""Rich's console for text from files and other people, and lines on stderr."""
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import rich.console
 from rich.text import Text
 
-from twicetold.printable import printable
+from twicetold.printable import print, printable
 
 
 class Console(rich.console.Console):
@@ -17,3 +19,14 @@ class Console(rich.console.Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Rich calls this for each string that it is given, also for the cells of tables."""
         return super().render_str(printable(text), **options)
+
+
+def tell(*lines: str) -> None:
+    """Print lines to stderr."""
+    print(*lines, sep="\n", file=sys.stderr)
+
+
+def flush_right(rows: Sequence[Sequence[str]], *, gap: str = " ") -> list[str]:
+    """A line a row of a table, with columns flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [gap.join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.commands._options import tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
-from twicetold.tables.blocks import Block, decoded, one_piece
+from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
@@ -123,7 +123,7 @@ class TextFile:
             return
         about = f"{self.name}: column {self.id_column!r}"
         try:
-            ids = pc.utf8_trim_whitespace(self.names.cast(pa.string()))
+            ids = pc.utf8_trim_whitespace(as_text(self.names))
         except pa.ArrowException as error:
             raise ValueError(f"{about}: expected ids that are texts or numbers, got {self.names.type}") from error
         empty = np.flatnonzero(pc.fill_null(pc.equal(ids, ""), True).to_numpy(zero_copy_only=False))

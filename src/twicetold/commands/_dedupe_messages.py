@@ -1,8 +1,9 @@
 """Messages of `twicetold dedupe` about a file or a folder, in sentences and as JSON."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from twicetold.commands._console import flush_right
 from twicetold.printable import counted, differing
 
 if TYPE_CHECKING:
@@ -29,30 +30,14 @@ LOOSEST = 5  # groups that the summary shows
 LOOSEST_BY = "size, share of pairs that are links, weakest link that holds it together, by which they are sorted"
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
-Reasons = Mapping[int, str] | None
-"""By the link that holds a group together: why it is one, if that was asked for."""
 
 
-def reasons(groups: "TextGroups", why: Callable[..., list[str]]) -> dict[int, str]:
-    """Why the links that hold groups together are links.
-
-    Args:
-        groups: with the links.
-        why: from positions of links to the reasons.
-    """
-    from twicetold.neighbours.grouping import NO_LINK
-
-    weakest = groups.table.weakest[groups.table.weakest != NO_LINK]
-    why_linked = why(weakest) if len(weakest) else []
-    return dict(zip(weakest.tolist(), why_linked, strict=True))
-
-
-def as_json(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> dict[str, Any]:
+def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[str, Any]:
     """All numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
     table = groups.table
-    several = [_group(groups, texts, names, reasons, position) for position in range(len(table))]
+    several = [_group(groups, texts, names, position) for position in range(len(table))]
     agreement = None if groups.summary.agreement is None else asdict(groups.summary.agreement)
     return {**groups.summary.to_json(), "agreement": agreement, "each_group": several}
 
@@ -74,12 +59,12 @@ def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
     return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
 
 
-def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
+def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> str:
     """The summary, with the loosest groups."""
     lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
     if groups.summary.agreement is not None:
         lines += _agreement(groups.summary.agreement)
-    return "\n".join([*lines, *_loosest(groups, texts, names, reasons)])
+    return "\n".join([*lines, *_loosest(groups, texts, names)])
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
@@ -139,7 +124,7 @@ def by_threshold(dry_run: "DryRun") -> str:
             *(f"{each:.3f}" for each in agreed),
         )
         rows.append(("*" if row.chosen else "", *cells))
-    lines = _table(rows)
+    lines = flush_right(rows, gap="  ")
     lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {dry_run.rule}")
     if dry_run.unfinished:
         lines.append(f"warning: {counted(dry_run.unfinished, 'text')} may have more links at the lowest threshold")
@@ -167,26 +152,24 @@ def _exponent(value: float) -> int:
     return math.floor(math.log10(value)) + 1 if value > 0 else 0
 
 
-def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
+def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
     """Lines about the groups that the weakest links hold together, with the place where two texts differ."""
     lines, order = [], groups.doubtful_first()
     loose = order[groups.table.distinct[order] > 1]
     if len(loose):
         lines.append(f"loosest groups ({LOOSEST_BY}):")
     for position in loose[:LOOSEST]:
-        about = _group(groups, texts, names, reasons, int(position))
+        about = _group(groups, texts, names, int(position))
         weakest = about["weakest"]
         one, other = differing(weakest["left_text"], weakest["right_text"])
         lines.append(
             f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest['probability']:.3f} "
             f"{one!r} - {other!r}"
         )
-        if reasons is not None:
-            lines.append(f"      {weakest['why']}")
     return lines
 
 
-def _group(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons, position: int) -> dict[str, Any]:
+def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: int) -> dict[str, Any]:
     table, links = groups.table, groups.links
     about: dict[str, Any] = {
         "group": int(table.group[position]),
@@ -204,7 +187,6 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
             "left_text": texts[left],
             "right_text": texts[right],
             "probability": float(links.probability[link]),
-            **({} if reasons is None else {"why": reasons[link]}),
         }
     return about
 
@@ -227,9 +209,3 @@ def of_folder(result: "FolderGroups") -> list[str]:
 def _weakest(group: Mapping[str, Any]) -> str:
     one, other = differing(group["left_text"], group["right_text"])
     return f"{group['score']:.3f} {one!r} - {other!r}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line a row, with columns flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

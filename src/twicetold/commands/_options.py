@@ -2,21 +2,20 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
+from twicetold.commands._progress import progress
 from twicetold.dedupe.options import HELP
 from twicetold.printable import print
 
 if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
     from twicetold.tables.bad_rows import BadRows
-    from twicetold.tables.blocks import Block
-    from twicetold.tables.files import Rows
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
@@ -43,14 +42,8 @@ OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Left = Annotated[str | None, typer.Option("--left", help="Column with one text.", show_default="by its name")]
 Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
-Precision = Annotated[
-    float | None,
-    typer.Option("--precision", help=HELP["precision"]),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option("--threshold", help=HELP["threshold"]),
-]
+Precision = Annotated[float | None, typer.Option("--precision", help=HELP["precision"])]
+Threshold = Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -107,15 +100,13 @@ class Reading:
     format: Format = None
     skip_bad: SkipBad = False
 
-    @contextmanager
-    def texts(self, file: str) -> "Iterator[tuple[Rows, str, Iterator[Block]]]":
-        """Open a file: its rows, the column with the texts, and the blocks, whose bad rows are named at the end."""
-        from twicetold.tables.files import choose_text, open_rows
+    def whole(self, file: str, **columns: Any) -> "TextFile":
+        """All of a file; further arguments and errors: `TextFile.read`."""
+        with progress(f"reading {file}"):
+            from twicetold.commands._dedupe_file import TextFile
 
-        with open_rows(file, **file_format(self.format)) as rows:
-            column = choose_text(rows, self.text)
-            yield rows, column, rows.blocks([column], skip_bad=self.skip_bad)
-            tell_left_out(rows.bad)
+            spelling = file_format(self.format)
+            return TextFile.read(file, text=self.text, skip_bad=self.skip_bad, **spelling, **columns)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -167,8 +158,7 @@ def model_and_file(
     if len(given) == 1:
         if Path(given[0]).is_dir():
             raise typer.BadParameter(
-                f"{given[0]} is a {'folder' if Path(given[0]).is_dir() else 'model'}, and the file is missing: "
-                f"twicetold {command} {given[0]} FILE"
+                f"{given[0]} is a folder, and the file is missing: twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
     if decision and given[0].endswith(".json"):

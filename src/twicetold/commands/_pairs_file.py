@@ -6,7 +6,7 @@ the first two. A pair without an answer is left out.
 Shape letters: P pairs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from twicetold.commands._dedupe_file import SAME, TextFile
 from twicetold.dedupe.constraints import Constraints, Contradiction, MustLinkRefused
 from twicetold.dedupe.limits import Limits
+from twicetold.labels.labelling import labels_of
 from twicetold.neighbours.grouping import Ints
 from twicetold.tables.bad_rows import shown
-from twicetold.tables.columns import MISSING, BadValues, answers_of, column_of
+from twicetold.tables.columns import MISSING, column_of
 from twicetold.tables.files import open_rows
 
 SIDES = ("left", "right")
@@ -57,7 +58,7 @@ def pairs_of(
     def column(name: str) -> pa.Array:
         return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
 
-    answers = _answers(column(SAME), rows.name, at)
+    answers = np.concatenate([labels_of(block, SAME, file=rows.name, unit=rows.unit) for block in blocks])
     given = np.flatnonzero((answers != MISSING) | unanswered)
     same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
     sides = []
@@ -89,23 +90,6 @@ def pairs_of(
             f"{rows.name}: {at([int(given[error.cannot_link])])} does not say the same, but {why}"
         ) from error
     return sides[0], sides[1], same
-
-
-def _answers(values: pa.Array, name: str, at: Callable[[Sequence[int]], str]) -> Ints:
-    """(P,) the answers; see `answers_of`.
-
-    Args:
-        values: of the column.
-        name: of the file.
-        at: from places of pairs to their lines, for messages.
-    """
-    try:
-        return answers_of(values)
-    except BadValues as error:
-        what = f"expected {error.expected}; got {error.value}"
-        raise ValueError(f"{name}: {at(error.rows[:1].tolist())}, column {SAME!r}: {what}") from error
-    except TypeError as error:
-        raise ValueError(f"{name}: column {SAME!r}: {error}") from error
 
 
 def _check_texts(given: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:

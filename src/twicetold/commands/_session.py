@@ -1,8 +1,8 @@
 """A session at the terminal: pairs of texts one by one, what differs is marked, and a key for each answer."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import typer
 from rich.panel import Panel
@@ -13,41 +13,26 @@ from twicetold.printable import printable, word_changes
 
 if TYPE_CHECKING:
     from twicetold.labels.labelling import Labelling
-    from twicetold.labels.review import Asking, Review
+    from twicetold.labels.review import Asking
 
-SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
-WORDS = {"?": SKIP, "skip": SKIP, "b": BACK, "back": BACK, "u": BACK, "undo": BACK, "q": QUIT, "quit": QUIT}
+SAME, DIFFERENT, SKIP, BACK, STOP = "yn?us"
+KEYS = "y the same, n different, ? cannot say, u undo, s stop"
+WORDS = {each: each for each in (SKIP, BACK, STOP)}
+WORDS |= {"skip": SKIP, "b": BACK, "back": BACK, "undo": BACK, "q": STOP, "quit": STOP, "stop": STOP}
+"""Words for keys, beside those of `tables.columns.ANSWERS`."""
 DIFFERS = "bold underline"
 
 
-class Keys(NamedTuple):
-    """Keys of a session.
-
-    Args:
-        about: what a person sees of them.
-        expected: the same in a message about a line that is none of them.
-        words: further ones, beside `WORDS` and those of `tables.columns.ANSWERS`.
-    """
-
-    about: str
-    expected: str
-    words: Mapping[str, str]
-
-
-OF_LABEL = Keys("y the same, n different, s skip, b back, q quit", "y, n, s, b or q", {"s": SKIP})
-OF_ASK = Keys("y the same, n different, ? cannot say, u undo, s stop", "y, n, ?, u or s", {"s": QUIT, "stop": QUIT})
-
-
-def ask_all(console: Console, state: "Labelling | Review | Asking", keys: Keys) -> None:
+def ask_all(console: Console, state: "Labelling | Asking") -> None:
     """Show pairs until all are answered or the person stops."""
-    answers = _answers(console, keys)
+    answers = _answers(console)
     while (number := state.next) is not None:
         pair = state.pairs[number]
         left, right = _marked(pair.left, pair.right, bracketed=console.color_system is None)
         body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
-        console.print(Panel(body, title=f"{number + 1} of {state.count}", subtitle=keys.about))
-        answer = next(answers, QUIT)
-        if answer == QUIT:
+        console.print(Panel(body, title=f"{number + 1} of {state.count}", subtitle=KEYS))
+        answer = next(answers, STOP)
+        if answer == STOP:
             return
         if answer == BACK:
             if not state.back(number):
@@ -69,7 +54,7 @@ def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:
     return sides
 
 
-def _answers(console: Console, keys: Keys) -> Iterator[str]:
+def _answers(console: Console) -> Iterator[str]:
     """Letters of answers: keys that are pressed, or lines of standard input.
 
     Raises:
@@ -77,12 +62,12 @@ def _answers(console: Console, keys: Keys) -> Iterator[str]:
     """
     from twicetold.tables.columns import ANSWERS
 
-    words = {**{word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}, **WORDS, **keys.words}
+    words = {**{word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}, **WORDS}
     if not sys.stdin.isatty():
         for number, line in enumerate(sys.stdin, start=1):
             if (word := line.strip().lower()) not in words:
                 raise ValueError(
-                    f"standard input, line {number}: expected {keys.expected}; got {word!r:.40}. The answers before it "
+                    f"standard input, line {number}: expected y, n, ?, u or s; got {word!r:.40}. The answers before it "
                     "are kept"
                 )
             yield words[word]
@@ -95,4 +80,4 @@ def _answers(console: Console, keys: Keys) -> Iterator[str]:
         if key in words:
             yield words[key]
         else:
-            console.print(keys.about)
+            console.print(KEYS)

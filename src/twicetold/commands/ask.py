@@ -10,7 +10,7 @@ from twicetold.commands._console import Console
 from twicetold.commands._options import Compare, File, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
-from twicetold.commands._session import OF_ASK, ask_all
+from twicetold.commands._session import ask_all
 from twicetold.commands.label import tell_answered
 from twicetold.dedupe.options import HELP
 from twicetold.matching.senses import Sense
@@ -158,7 +158,7 @@ def ask_about(
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
-        ask_all(console, state, OF_ASK)
+        ask_all(console, state)
         if state.next is None and len(state.review.pairs) < count:
             console.print("no other two texts are near enough to ask about", soft_wrap=True)
         if state.review.pairs:

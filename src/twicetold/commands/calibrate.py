@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
 
-from twicetold.commands._console import Console
-from twicetold.commands._options import About, Format, Json, Left, Right, SkipBad, file_format, tell_left_out
+from twicetold.commands._console import flush_right, tell
+from twicetold.commands._options import Format, Json, Left, Right, SkipBad, file_format, model_and_file, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress
 from twicetold.printable import counted, json_text, print
@@ -40,8 +39,7 @@ def calibrate(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The new model folder; without MODEL, a .json file.", show_default=False),
+        Path, typer.Option("--out", "-o", help="The new model folder; without MODEL, a .json file.", show_default=False)
     ],
     left: Left = None,
     right: Right = None,
@@ -52,7 +50,6 @@ def calibrate(
         ),
     ] = None,
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
-    about: About = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
@@ -82,7 +79,13 @@ def calibrate(
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
 
-    model, pairs = _model_and_pairs(arguments, out)
+    model, named = model_and_file(arguments, "calibrate")
+    pairs = Path(named)
+    if model is None and out.suffix != ".json":
+        raise typer.BadParameter(
+            f"expected a model before the pairs (twicetold calibrate MODEL {pairs} -o {out}), or for pairs that "
+            "label --compare VECTORS drew a .json file with -o"
+        )
     require_apart({"model": out}, {"pairs": pairs})
     loaded = None if model is None else load_model(model)
     if loaded is not None:
@@ -93,13 +96,12 @@ def calibrate(
         _decide(read, out, as_json=as_json)
         return
     with progress(f"fitting the decision to {pairs}"):
-        result = fit(loaded, read, aim=aim, about=about)
-    guessed = loaded.decisions.of(result.about).unlabelled  # by a model without labels: any label says more
+        result = fit(loaded, read, aim=aim)
+    guessed = loaded.decisions.of().unlabelled  # by a model without labels: any label says more
     better = result.alike and (guessed or result.better(aim) or result.contradicted is True)
     if written := better or anyway:
         save_calibrated(loaded, out, result, read, file=pairs, aim=aim, force=force, anyway=anyway)
-    console = Console(stderr=True)
-    _show(console, result, read, f"The model is in {out}" if written else "Nothing was written")
+    _show(result, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
         told = {
             "out": str(out),
@@ -110,40 +112,20 @@ def calibrate(
         }
         print(json_text({**told, **asdict(result)}))
     if not result.alike:
-        console.print(
+        tell(
             f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
-            "label of pairs that say the same? If so, this model cannot tell which do.",
-            soft_wrap=True,
+            "label of pairs that say the same? If so, this model cannot tell which do."
         )
     elif not better:
         gains = ", ".join(f"{NAMES.get(name, name)} {_shown(result.gained[name], '+')}" for name in (aim, *LOSSES))
-        console.print(
+        tell(
             "The pairs do not show that the new threshold and probabilities are better than the stored ones "
-            f"(differences: {gains}). Label more pairs, or stay with the stored ones.",
-            soft_wrap=True,
+            f"(differences: {gains}). Label more pairs, or stay with the stored ones."
         )
     if not written:
-        console.print("To write them anyway: --anyway", soft_wrap=True)
+        tell("To write them anyway: --anyway")
         raise typer.Exit(NO_BETTER)
-    console.print(
-        _links(result, taken=anyway or result.better_links, kept=loaded.thresholds is not None), soft_wrap=True
-    )
-
-
-def _model_and_pairs(given: list[str], out: Path) -> tuple[str | None, Path]:
-    """The model, None if there is none, and the file of pairs.
-
-    Raises:
-        typer.BadParameter: if there are more than two arguments, or no model for a folder.
-    """
-    if len(given) > 2:
-        raise typer.BadParameter(f"expected [MODEL] PAIRS, got {len(given)} arguments: {' '.join(given)}")
-    if len(given) == 1 and out.suffix != ".json":
-        raise typer.BadParameter(
-            f"expected a model before the pairs (twicetold calibrate MODEL {given[0]} -o {out}), or for pairs that "
-            "label --compare VECTORS drew a .json file with -o"
-        )
-    return (None if len(given) == 1 else given[0]), Path(given[-1])
+    tell(*_links(result, taken=anyway or result.better_links, kept=loaded.thresholds is not None))
 
 
 def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
@@ -160,42 +142,32 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
     known = read_vector_decision(out).calibration
     assert known is not None
     assert known.links is not None
-    console = Console(stderr=True)
-    console.print(
+    tell(
         f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same, of "
         f"{known.links.pairs:,} pairs of nearest texts",
         _promises("links", "cosine", known.links, known.expected),
         f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
-        sep="\n",
-        markup=False,
-        soft_wrap=True,
     )
 
 
-def _links(result: "Calibration", *, taken: bool, kept: bool) -> str:
+def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
     """The lines on the use of the labels by dedupe and index."""
     if result.links is None or not taken:
         stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
         if result.links is not None:
-            return f"{stay}these pairs do not contradict them (--anyway replaces them)"
-        return (
+            return [f"{stay}these pairs do not contradict them (--anyway replaces them)"]
+        return [
             f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew "
             "from a file, with this model and its draw beside them, say something about all pairs of a file"
-        )
-    if result.matched is None:
-        return _promises("dedupe and index link", "score", result.links, _expected(result.promised))
-    matched = result.matched
-    return "\n".join(
-        [
-            _promises(
-                "dedupe links by the matcher, which the labels have moved,",
-                "log odds",
-                matched.links,
-                _expected(matched.promised),
-            ),
-            _promises("index links by similarity,", "score", result.links, _expected(result.promised)),
         ]
-    )
+    expected = _expected(result.promised)
+    if (matched := result.matched) is None:
+        return [_promises("dedupe and index link", "score", result.links, expected)]
+    moved = "dedupe links by the matcher, which the labels have moved,"
+    return [
+        _promises(moved, "log odds", matched.links, _expected(matched.promised)),
+        _promises("index links by similarity,", "score", result.links, expected),
+    ]
 
 
 def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
@@ -217,25 +189,25 @@ def _promise(precision: float, score: str, threshold: float | None, expected: "I
     return f"{precision:g} from {score} {threshold:.4g} on{said}"
 
 
-def _show(console: Console, result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
+def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     from twicetold.trained.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
-    console.print(
-        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same{how}"
-    )
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    for head in ("", "before", "after", "difference"):
-        table.add_column(head, justify="right")
-    table.add_row("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", "")
+    rows = [
+        ("", "before", "after", "difference"),
+        ("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", ""),
+    ]
     for name, before in result.stored.items():
         cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
-        table.add_row(NAMES.get(name, name), *cells)
-    console.print(table)
-    console.print(f"{_intervals(pairs)} {end}", markup=False, soft_wrap=True)
+        rows.append((NAMES.get(name, name), *cells))
+    tell(
+        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same{how}",
+        *flush_right(rows),
+        f"{_intervals(pairs)} {end}",
+    )
     for numbers, what in ((result.stored, "the stored threshold"), (result.fitted, "the new one")):
         if warning := one_answer(numbers["accuracy"].value, pairs.share, what):
-            console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+            tell(f"warning: {warning}")
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:

@@ -63,7 +63,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     with progress("loading libraries"):
         from twicetold.commands import _dedupe_messages, ask
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
-        from twicetold.commands._dedupe_file import TextFile, write_files
+        from twicetold.commands._dedupe_file import write_files
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
@@ -73,16 +73,7 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     if alone.ask is not None:
         given = {**given, "answers": ask.answers_beside(file)}
     written = _outputs(model, file, given)
-    columns, spelling = needed(given), file_format(common.format)
-    with progress(f"reading {file}"):
-        read = TextFile.read(
-            file,
-            text=common.text,
-            id_column=alone.id_column,
-            needed=columns,
-            skip_bad=common.skip_bad,
-            **spelling,
-        )
+    read = common.whole(file, id_column=alone.id_column, needed=needed(given))
     options = options_of(read, given)
     if model is not None and alone.compare is None:
         loaded = load_model(model)
@@ -99,8 +90,10 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         options["pairs"] = ask.ask_of_file(loaded, read, given["answers"], **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
-    kept = write_files(read, groups, written, drop=common.drop, format=spelling["format"], explain=explain)
-    _report_groups(read, groups, int(kept.sum()), written, common, explain=explain)
+    kept = write_files(
+        read, groups, written, drop=common.drop, format=file_format(common.format)["format"], explain=explain
+    )
+    _report_groups(read, groups, int(kept.sum()), written, common)
 
 
 def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | None":
@@ -113,13 +106,7 @@ def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | N
 
 
 def _report_groups(
-    read: "TextFile",
-    groups: "TextGroups",
-    kept: int,
-    written: Mapping[str, str | None],
-    common: Common,
-    *,
-    explain: "Why | None",
+    read: "TextFile", groups: "TextGroups", kept: int, written: Mapping[str, str | None], common: Common
 ) -> None:
     """Print what was found, and where the rows are."""
     import sys
@@ -129,12 +116,11 @@ def _report_groups(
 
     names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
     dropped = rows - kept if common.drop else 0
-    reasons = None if explain is None else _dedupe_messages.reasons(groups, explain)
     if common.as_json:
-        about = _dedupe_messages.as_json(groups, read.texts, names, reasons)
+        about = _dedupe_messages.as_json(groups, read.texts, names)
         print(json_text({**about, **_dedupe_messages.dropped_as_json(dropped, rows, aside)}))
     else:
-        print(_dedupe_messages.in_sentences(groups, read.texts, names, reasons), file=sys.stderr)
+        print(_dedupe_messages.in_sentences(groups, read.texts, names), file=sys.stderr)
     if common.out != STANDARD:
         print(f"{common.out}: {counted(rows - dropped, 'row')}", file=sys.stderr)
     if common.drop:

@@ -1,10 +1,10 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from twicetold.commands._console import tell
 from twicetold.commands._options import (
     File,
     Format,
@@ -26,12 +26,7 @@ from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.index.groups import GroupChanges
     from twicetold.index.info import IndexInfo
-    from twicetold.tables.blocks import Block
-    from twicetold.tables.files import Rows
-
-SHOWN = 10  # groups that have changed and are shown
 
 HELP = """Build, grow and describe an index of texts, see also search.
 
@@ -80,8 +75,6 @@ def build(
     require_new(Path(output))
     require_usable(model)
     texts, ids = _read(file, id_column, reading)
-    if not texts:
-        raise ValueError(f"{file}: there are no rows")
     loaded = load_model(model)
     made = loaded.index(
         texts,
@@ -90,15 +83,15 @@ def build(
         precision=precision,
         threshold=threshold,
         rule=DEFAULTS.rule if rule == "none" else rule,
-        progress=_tell,
+        progress=tell,
     )
-    _tell("writing")
+    tell("writing")
     made.save(output)
     about = index_info(output)
     if as_json:
         print(json_text(asdict(about)))
     else:
-        _tell("\n".join(_described(about)))
+        tell(*_described(about))
 
 
 @index.command()
@@ -122,48 +115,43 @@ def add(
 
     with progress(f"changing {folder}"), changing(folder, model) as opened:
         added = opened.add(texts, ids)
+    changes = added.changes
     if as_json:
-        rows = [{"id": name, "group": group} for name, group in zip(added.ids, added.groups.tolist(), strict=True)]
-        print(json_text({"added": rows, "joined": added.joined, **_changed(added.changes)}))
+        about = {
+            "added": [{"id": name, "group": at} for name, at in zip(added.ids, added.groups.tolist(), strict=True)],
+            "joined": added.joined,
+            "merged": [{"group": group, "into": into} for group, into in changes.merged],
+            "split": [{"group": group, "now": list(into)} for group, into in changes.split],
+            "moved": changes.moved,
+        }
+        print(json_text(about))
         return
     joined = f", {added.joined:,} to groups that were there" if opened.threshold is not None else ""
-    _tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
-    _tell_changes(added.changes)
+    tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
+    if changes.moved:
+        tell(
+            f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were "
+            f"merged into another one, {len(changes.split):,} were split (--json lists them)"
+        )
 
 
 @index.command()
 def remove(
     folder: Index,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids.", show_default=False)] = None,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", help="File with ids; - for stdin.", show_default=False)
-    ] = None,
-    id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids.", show_default=False)],
     model: IndexModel = None,
-    format: Format = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed.
 
     Examples:
         twicetold index remove faq 3 17
-        twicetold index remove faq --file old.csv --id id
+        twicetold index remove faq 3 --model model
     """
     from twicetold.index.text_index import changing
-    from twicetold.tables.files import open_rows
 
-    named = list(ids or [])
-    if bool(named) == (file is not None):
-        raise typer.BadParameter("give ids, or a file with ids (-f)")
-    if file is not None:
-        with open_rows(file, **file_format(format)) as rows:
-            rows.require(id_column)
-            for block, bad in rows.sound([]):
-                if bad:
-                    raise ValueError(f"{rows.name}: {bad[0].at(rows.unit)}. Nothing was removed")
-                named += _ids(rows, block, id_column)
     with progress(f"changing {folder}"), changing(folder, model) as opened:
-        opened.remove(named)
-    _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
+        opened.remove(ids)
+    tell(f"removed {counted(len(ids), 'text')}; {folder} has {len(opened):,} now")
 
 
 @index.command()
@@ -186,7 +174,7 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
     with write_rows(out, **file_format(format or ("csv" if out == "-" else None))) as write:
         write(Block(table, np.arange(1, 1 + table.num_rows)))
     if out != STANDARD:
-        _tell(f"{out}: {counted(table.num_rows, 'row')}")
+        tell(f"{out}: {counted(table.num_rows, 'row')}")
 
 
 @index.command()
@@ -229,58 +217,5 @@ def _described(about: "IndexInfo") -> list[str]:
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    texts: list[str] = []
-    ids: list[str] = []
-    with progress(f"reading {file}"), reading.texts(file) as (rows, column, blocks):
-        if id_column is not None:
-            rows.require(id_column)
-        for block in blocks:
-            texts += block.texts(column)
-            if id_column is not None:
-                ids += _ids(rows, block, id_column)
-    return texts, None if id_column is None else ids
-
-
-def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
-    """Ids of a block, none of which is missing."""
-    import pyarrow as pa
-
-    from twicetold.tables.blocks import as_text
-
-    try:
-        names: list[str | None] = as_text(block.table[column]).to_pylist()
-    except pa.ArrowException as error:
-        kind = block.table[column].type
-        raise ValueError(
-            f"{rows.name}: expected ids that are texts or numbers in column {column!r}, got {kind}"
-        ) from error
-    ids = [name for name in names if name is not None and name.strip()]
-    if len(ids) < len(names):
-        first = next(place for place, name in zip(block.lines, names, strict=True) if not (name and name.strip()))
-        raise ValueError(f"{rows.name}: {rows.unit} {first}: expected an id in column {column!r}, got none")
-    return ids
-
-
-def _changed(changes: "GroupChanges") -> dict[str, object]:
-    merged = [{"group": group, "into": into} for group, into in changes.merged]
-    split = [{"group": group, "now": list(into)} for group, into in changes.split]
-    return {"merged": merged, "split": split, "moved": changes.moved}
-
-
-def _tell_changes(changes: "GroupChanges") -> None:
-    if not changes.moved:
-        return
-    _tell(
-        f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were merged "
-        f"into another one, {len(changes.split):,} were split"
-    )
-    lines = [f"  {group} is part of {into}" for group, into in changes.merged]
-    lines += [f"  {group} is divided among {', '.join(map(str, into))}" for group, into in changes.split]
-    for line in lines[:SHOWN]:
-        _tell(line)
-    if len(lines) > SHOWN:
-        _tell(f"  and {len(lines) - SHOWN:,} others (--json lists them)")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
+    read = reading.whole(file, id_column=id_column, added=())
+    return read.texts, None if id_column is None else read.names.cast("string").to_pylist()

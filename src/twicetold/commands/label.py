@@ -4,23 +4,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from twicetold.commands._console import Console
+from twicetold.commands._console import Console, flush_right, tell
 from twicetold.commands._options import (
     LETTERS,
-    About,
     Compare,
     Json,
     ModelAndFile,
     Reading,
-    file_format,
     model_and_file,
     with_options,
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress, require_usable
-from twicetold.commands._session import OF_LABEL, ask_all
+from twicetold.commands._session import ask_all
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
@@ -35,15 +32,11 @@ if TYPE_CHECKING:
 def label(
     arguments: ModelAndFile,
     reading: Reading,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default="FILE, if it is a review"),
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
     pairs: Annotated[
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
     ] = None,
-    about: About = None,
     compare: Compare = None,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Json = False,
@@ -54,14 +47,13 @@ def label(
         twicetold label questions.csv -o pairs.csv
         twicetold label questions.csv -o pairs.csv --report
 
-    Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
-    on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
-    and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
-    kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your vectors, and
-    calibrate says what it means. Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
+    Shows one pair at a time: y if the two texts say the same, n if not, ? if you cannot say, u undo, s stop. The same
+    command goes on where it stopped. Without a terminal, answers are read from standard input, one a line. Without
+    MODEL, letters and words are compared, and vectors where the extra static is installed, by a model that is fitted to
+    the texts and kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your
+    vectors, and calibrate says what it means.
     """
     with progress("loading libraries"):
-        from twicetold.commands._dedupe_file import TextFile
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
@@ -69,11 +61,8 @@ def label(
     console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", compare)
     file = Path(name)
-    if out is None:
-        _answer_review(console, file, reading, fitting=model is None and not report)
-        return
     if report:
-        _report(console, read_labelling(out), as_json=as_json)
+        _report(read_labelling(out), as_json=as_json)
         return
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
@@ -82,27 +71,13 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        options = file_format(reading.format)
-        read = TextFile.read(name, text=reading.text, skip_bad=reading.skip_bad, added=(), **options)
-        used = model or _fitted_beside(console, out, read, compare)
+        read = reading.whole(name, added=())
+        used = model or _fitted_beside(out, read, compare)
         with console.status("drawing pairs"):
-            state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs, about=about)
-        console.print(f"the answers are about {state.about}", markup=False)
-        ask_all(console, state, OF_LABEL)
-        _report(console, state, as_json=as_json)
-
-
-def _answer_review(console: Console, file: Path, reading: Reading, *, fitting: bool) -> None:
-    """Ask for the pairs of a review."""
-    from twicetold.files import lock_beside, only_process
-    from twicetold.labels.review import Review
-
-    if not fitting:
-        raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
-    with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file, **file_format(reading.format))
-        ask_all(console, review, OF_LABEL)
-        tell_answered(console, review)
+            state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
+        tell(f"the answers are about {state.about}")
+        ask_all(console, state)
+        _report(state, as_json=as_json)
 
 
 def tell_answered(console: Console, review: "Review", command: str = "dedupe") -> None:
@@ -121,7 +96,7 @@ def model_beside(out: Path) -> Path:
     return out.with_name(f"{out.name}.model")
 
 
-def _fitted_beside(console: Console, out: Path, read: "TextFile", compare: str | None) -> "str | LoadedModel":
+def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | LoadedModel":
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
 
     Vectors of these texts alone are a model that has no folder.
@@ -142,64 +117,69 @@ def _fitted_beside(console: Console, out: Path, read: "TextFile", compare: str |
         with progress("learning the words of the texts"):
             lexical = compare == LETTERS
             fit(read.texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=read.name)
-        console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
+        tell(f"the model that compares the texts is in {folder}")
     return str(folder)
 
 
-def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
+def _report(state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
+    from twicetold.labels.estimates import estimate
+
     same = sum(state.labels.values())
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
-    console.print(
+    tell(
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
-        f"{counted(same, 'says', 'say')} the same.{where}",
-        soft_wrap=True,
+        f"{counted(same, 'says', 'say')} the same.{where}"
     )
-    estimates = state.report() if state.labels else None
+    estimates = estimate(state.sample()) if state.labels else None
     if estimates is not None:
-        _show(console, state, estimates)
+        tell(*_table(state, estimates), *_sentences(state, estimates))
     if as_json:
         print(json_text(_as_json(state, estimates)))
 
 
-def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
-    from twicetold.labels.assessment import for_half
-
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    unknown = state.guessed and not state.matched
-    known = () if unknown else ("probability",)
-    for head in ("", "threshold", *known, "candidates", "precision", "recall"):
-        table.add_column(head, justify="right")
-    for row in estimates.at:
+def _table(state: "Labelling", estimates: "Estimates") -> list[str]:
+    """A line for each threshold that some of the candidates reach, and for the stored one."""
+    probabilities = _probabilities(state)
+    known = probabilities[0] is not None
+    rows = [("", "threshold", *(("probability",) if known else ()), "candidates", "precision", "recall")]
+    for row, probability in zip(estimates.at, probabilities, strict=True):
         stored = row.threshold == state.decision.threshold
         if not stored and row.candidates in (0, sum(state.candidates)):
             continue  # the same as none or all
-        probability = () if unknown else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
-        shares = [_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall)]
-        cells = ["*" if stored else "", f"{row.threshold:.4g}", *probability, f"{row.candidates:,}", *shares]
-        table.add_row(*cells, style="bold" if stored else "")
-    console.print(table)
+        likely = (f"{probability:.3f}",) if known else ()
+        shares = (_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall))
+        rows.append(("*" if stored else "", f"{row.threshold:.4g}", *likely, f"{row.candidates:,}", *shares))
+    return flush_right(rows)
+
+
+def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
+    """The scope of the table, and the number of labels that would make it more precise."""
+    from twicetold.labels.assessment import for_half
+
+    candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()
     origin = "matcher's" if state.guessed else "stored"
-    console.print(
-        f"* the {origin} threshold, about {state.about}. Estimates with 95 % intervals for the "
-        f"{sum(state.candidates):,} candidate pairs (each text's nearest neighbours), of which "
-        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. "
-        "Recall counts duplicates among the candidates alone.",
-        soft_wrap=True,
-    )
-    if (more := for_half(len(state.labels))) <= sum(state.candidates) - len(state.labels):
-        pairs = len(state.labels) + len(state.skipped) + more
-        console.print(
-            f"About {counted(more, 'more label')} would halve the intervals (--pairs {pairs}).", soft_wrap=True
+    lines = [
+        f"* the {origin} threshold, about {state.about}. Estimates with 95 % "
+        f"intervals for the {candidates:,} candidate pairs (each text's nearest neighbours), of which "
+        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. Recall counts duplicates among the candidates alone."
+    ]
+    if (more := for_half(count)) <= candidates - count:
+        pairs = count + len(state.skipped) + more
+        lines.append(f"About {counted(more, 'more label')} would halve the intervals (--pairs {pairs}).")
+    if unlabelled := int(((sample.labelled == 0) & (sample.sizes > 0)).sum()):
+        lines.append(
+            f"{unlabelled} bands of scores have no labelled pair yet: the estimates leave them out, the intervals do "
+            "not."
         )
-    unlabelled = (state.sample().labelled == 0) & (state.sample().sizes > 0)
-    if unlabelled.any():
-        console.print(
-            f"{int(unlabelled.sum())} bands of scores have no labelled pair yet: the estimates leave them out, the "
-            "intervals do not.",
-            soft_wrap=True,
-        )
+    return lines
+
+
+def _probabilities(state: "Labelling") -> list[float] | list[None]:
+    """The probability at each threshold; None where nobody has labelled what the model is about."""
+    known = state.matched or not state.guessed
+    return state.decision.probability(state.thresholds).tolist() if known else [None] * len(state.thresholds)
 
 
 def _shown(estimate: "SampleEstimate", form: str) -> str:
@@ -210,9 +190,7 @@ def _shown(estimate: "SampleEstimate", form: str) -> str:
 def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any]:
     from dataclasses import asdict
 
-    rows = [] if estimates is None else estimates.at
-    calibrated = state.decision.probability(state.thresholds).tolist()
-    probabilities = [None] * len(calibrated) if state.guessed and not state.matched else calibrated
+    rows = [] if estimates is None else zip(estimates.at, _probabilities(state), strict=True)
     return {
         "out": str(state.out),
         "about": state.about,
@@ -223,5 +201,5 @@ def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any
         "candidates": sum(state.candidates),
         "threshold": state.decision.threshold,
         "duplicates": None if estimates is None else asdict(estimates.duplicates),
-        "thresholds": [{**asdict(row), "probability": p} for row, p in zip(rows, probabilities, strict=False)],
+        "thresholds": [{**asdict(row), "probability": probability} for row, probability in rows],
     }

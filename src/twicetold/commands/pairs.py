@@ -44,12 +44,9 @@ def pairs(
     A bad row (a text is missing, a line is malformed) ends the command before anything is written; every one is
     counted and the first ten are named.
     """
-    import sys
     from dataclasses import asdict
 
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from twicetold.commands._console import Console
+    from twicetold.commands._console import Console, tell
 
     with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
@@ -61,25 +58,18 @@ def pairs(
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
     require_apart({"rows": out}, {"pairs": file, "weights": model})
     require_usable(model)
-    console, spelling = Console(stderr=True), file_format(format)
+    console, spelling, count = Console(stderr=True), file_format(format), 0
     with open_rows(file, **spelling) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
-        columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} pairs, {task.fields[rate]:,.0f} a second"))
-        off = not console.is_terminal
-        shown = Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=off)
-        with (
-            shown,
-            write_rows(
-                out, format=spelling["format"] or rows.format, delimiter=rows.delimiter, at_once=not skip_bad
-            ) as write,
-        ):
-            task = shown.add_task("", total=None, rate=0.0)
+        written = {"format": spelling["format"] or rows.format, "delimiter": rows.delimiter}
+        with console.status("scoring") as status, write_rows(out, **written, at_once=not skip_bad) as write:
 
-            def advance(count: int) -> None:
-                done = shown.tasks[task].completed + count
-                shown.update(task, completed=done, rate=done / (time.monotonic() - start))
+            def advance(more: int) -> None:
+                nonlocal count
+                count += more
+                status.update(f"{count:,} pairs, {count / (time.monotonic() - start):,.0f} a second")
 
             scored = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=advance)
     seconds = time.monotonic() - start
@@ -99,6 +89,5 @@ def pairs(
             f"{scored.about}; {rate}",
             f"threshold and probabilities rest on {evidence}",
         ]
-    lines += [f"warning: {warning}" for warning in scored.warnings]
-    print("\n".join(lines), file=sys.stderr)
+    tell(*lines, *(f"warning: {warning}" for warning in scored.warnings))
     tell_left_out(rows.bad)

@@ -1,8 +1,8 @@
 """`twicetold score`: one pair of texts."""
 
 import sys
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,31 +13,12 @@ from twicetold.printable import json_text, print
 if TYPE_CHECKING:
     from twicetold.trained.loaded import LoadedModel
 
-SHOWN = 10  # pairs of terms of an explanation
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A model's answer for a pair; without a verdict, the reason."""
-
-    score: float
-    about: str
-    threshold: float | None
-    probability: float | None
-    duplicate: bool | None
-    no_verdict: str | None
-
 
 def score(
     model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why", help="Show what the largest pairs of terms add, of linear families; with --json, of all."
-        ),
-    ] = False,
+    why: Annotated[bool, typer.Option("--why", help="Show which terms add most, of lexical models.")] = False,
     about: About = None,
     as_json: Json = False,
 ) -> None:
@@ -55,20 +36,12 @@ def score(
     loaded = load_model(model)
     _warn(loaded, left, right, about)
     with progress("comparing both texts"):
-        answer, explanation = _answer(loaded, left, right, about), None
-        if why:
-            from twicetold.interpretation.contributions import explain, explanation_text
-
-            explanation = explain(loaded.trained, left, right)
+        answer = _answer(loaded, left, right, about)
+        reasons = loaded.why([left], [right]) if why else []
     if as_json:
-        names = ("left", "right", "contribution")
-        rows = explanation.largest(explanation.contribution.size) if explanation else []
-        pairs = {"contributions": [dict(zip(names, row, strict=True)) for row in rows]} if why else {}
-        print(json_text(asdict(answer) | pairs))
+        print(json_text(answer | ({"why": reasons[0]} if reasons else {})))
         return
-    print(_answer_text(answer))
-    if explanation is not None:
-        print(f"\n{explanation_text(explanation, most=SHOWN)}", end="")
+    print("\n".join([_answer_text(answer), *(f"why          {reason}" for reason in reasons)]))
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
@@ -82,24 +55,31 @@ def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> No
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> Answer:
-    verdicts = loaded.decisions.of(about)
-    score = loaded.similarity([left], [right])
-    if verdicts.no_verdict:
-        return Answer(float(score[0]), verdicts.label, None, None, None, verdicts.no_verdict)
-    decision = verdicts.usable
-    probability, duplicate = decision.probability(score)[0], decision.duplicate(score)[0]
-    return Answer(float(score[0]), verdicts.label, decision.threshold, float(probability), bool(duplicate), None)
+def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> dict[str, Any]:
+    """A model's answer for a pair; without a verdict, the reason."""
+    verdicts, score = loaded.decisions.of(about), loaded.similarity([left], [right])
+    threshold = probability = duplicate = None
+    if not verdicts.no_verdict:
+        decision = verdicts.usable
+        threshold, probability = decision.threshold, float(decision.probability(score)[0])
+        duplicate = bool(decision.duplicate(score)[0])
+    return {
+        "score": float(score[0]),
+        "about": verdicts.label,
+        "threshold": threshold,
+        "probability": probability,
+        "duplicate": duplicate,
+        "no_verdict": verdicts.no_verdict,
+    }
 
 
-def _answer_text(answer: Answer) -> str:
-    if answer.threshold is None or answer.probability is None:
-        threshold, probability, verdict = "", "none", f"none, as {answer.no_verdict}"
-    else:
-        threshold, probability = f" (threshold {answer.threshold:.4f})", f"{answer.probability:.4f}"
-        verdict = "the same" if answer.duplicate else "not the same"
+def _answer_text(answer: Mapping[str, Any]) -> str:
+    threshold, probability, verdict = "", "none", f"none, as {answer['no_verdict']}"
+    if not answer["no_verdict"]:
+        threshold, probability = f" (threshold {answer['threshold']:.4f})", f"{answer['probability']:.4f}"
+        verdict = "the same" if answer["duplicate"] else "not the same"
     return (
-        f"score        {answer.score:.4f}{threshold}\n"
+        f"score        {answer['score']:.4f}{threshold}\n"
         f"probability  {probability}\n"
-        f"verdict      {verdict} (about {answer.about})"
+        f"verdict      {verdict} (about {answer['about']})"
     )

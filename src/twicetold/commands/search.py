@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Index, IndexModel, Json, Reading, with_options
+from twicetold.commands._options import Index, IndexModel, Json, Reading, file_format, tell_left_out, with_options
 from twicetold.commands._progress import progress
 from twicetold.printable import json_text, print
 
@@ -67,9 +67,13 @@ def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Ite
     if file is None:
         yield texts or []
         return
-    with reading.texts(file) as (_, column, blocks):
-        for block in blocks:
+    from twicetold.tables.files import choose_text, open_rows
+
+    with open_rows(file, **file_format(reading.format)) as rows:
+        column = choose_text(rows, reading.text)
+        for block in rows.blocks([column], skip_bad=reading.skip_bad):
             yield block.texts(column)
+        tell_left_out(rows.bad)
 
 
 def _tell(query: str, hits: Sequence["Match"], *, named: bool, as_json: bool) -> None:

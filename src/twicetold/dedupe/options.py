@@ -122,7 +122,10 @@ class DedupeOptions:
         None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
     review: int = _option(
-        0, "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
+        0,
+        "File for the pairs nearest to the threshold, to answer and give as --pairs.",
+        asked=str | None,
+        metavar="FILE",
     )
     truth: "Column | None" = _option(
         None,

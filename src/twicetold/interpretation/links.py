@@ -2,7 +2,7 @@
 
 The score of a lexical model is a sum over the terms that both texts have, s = Σ_c x_c y_c; that of an ensemble is a sum
 of its members' scores times their weights. So the product of two rows has all contributions, and thousands of pairs
-cost little more than their scores. `contributions` explains one pair in full, of other linear families too.
+cost little more than their scores.
 
 Shape letters: P pairs, V columns, K terms that are shown of a pair.
 """
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twicetold.interpretation.contributions import names_of
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.reading import in_use
@@ -84,7 +83,7 @@ def _parts(model: TrainedModel, texts: Sequence[str]) -> list[_Part]:
     if all(part.terms is None for part in parts):
         raise TypeError(
             "expected a lexical model, such as tfidf, or an ensemble with one: of other models no part of a vector is "
-            "a term. `twicetold score --why` explains one pair, of other linear families too"
+            "a term"
         )
     return parts
 
@@ -93,7 +92,12 @@ def _terms(model: TrainedModel) -> NDArray[np.object_] | None:
     if not isinstance(model, Scorer) or not (encoder := in_use(model.encoder)).linear:
         return None
     columns, _ = encoder.linear_maps()
-    return names_of(model.featuriser) if sp.issparse(columns) else None
+    if not sp.issparse(columns):
+        return None
+    featuriser: Any = model.featuriser
+    if not hasattr(featuriser, "get_feature_names_out"):
+        return np.array([f"column {column}" for column in range(featuriser.shape["width"])], object)
+    return np.asarray(featuriser.get_feature_names_out(), object)
 
 
 def _described(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:

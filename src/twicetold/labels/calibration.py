@@ -99,7 +99,6 @@ class Calibration:
             of a file's links is right.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
-        about: the label that both decisions are about; None: `Model.about`.
         promised: for each threshold of `links`, what is to be expected among all candidates.
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
@@ -111,7 +110,6 @@ class Calibration:
     gained: dict[str, IntervalEstimate]
     links: LabelledLinks | None = None
     contradicted: bool | None = None
-    about: str | None = None
     promised: tuple[LinkEstimate, ...] = ()
     matched: MatchedLinks | None = None
 
@@ -193,44 +191,29 @@ def read_pairs(
     return replace(read, draw=draw, bad=rows.bad)
 
 
-def calibrate(
-    model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
-) -> Calibration:
-    """Fit threshold and calibration on labelled pairs.
+def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy") -> Calibration:
+    """Fit threshold and calibration about `Model.about` on labelled pairs.
 
     Args:
         model: any family.
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
-        seed: of the resamples.
-        about: what pairs with label 1 share; None: the label of their draw if the model has it, else `Model.about`.
 
     Raises:
-        ValueError: if there are too few pairs, a score is not finite, or the answers of the draw are about another
-            label of the model than `about`.
+        ValueError: if there are too few pairs, or a score is not finite.
     """
     require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
-    drawn = None if pairs.draw is None else pairs.draw.about
-    drawn = drawn if drawn in model.decisions.labels else None
-    if about is not None and drawn not in (None, about):
-        raise ValueError(
-            f"the pairs were drawn and answered about {drawn}, so they say nothing about {about}: leave --about out, "
-            f"or draw and answer pairs about {about} (twicetold label --about {about})"
-        )
-    label = about or drawn or model.about
-    before = model.decisions.of(label).stored
-    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
-    links = _links(model, score, pairs) if label == model.about else None
-    contradicted: bool | None = None
-    promised: tuple[LinkEstimate, ...] = ()
-    if links is not None:
-        promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
-    if links is not None and (measured := model.thresholds) is not None:
-        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    before = model.decisions.of().stored
+    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)
     numbers = (found.stored, found.fitted, found.gained)
-    matched = None if links is None else _matched(pairs, seed)
-    return Calibration(before, found.after, *numbers, links, contradicted, label, promised, matched)
+    if (links := _links(model, score, pairs)) is None:
+        return Calibration(before, found.after, *numbers)
+    contradicted = None
+    if (measured := model.thresholds) is not None:
+        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum)
+    return Calibration(before, found.after, *numbers, links, contradicted, promised, _matched(pairs))
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -247,13 +230,13 @@ def require_enough(pairs: CalibrationPairs) -> None:
         )
 
 
-def _matched(pairs: CalibrationPairs, seed: int) -> MatchedLinks | None:
+def _matched(pairs: CalibrationPairs) -> MatchedLinks | None:
     """Links by the matcher, if it drew the pairs."""
     if pairs.draw is None or not pairs.draw.matched:
         return None
     candidates, rows = drawn_candidates(pairs)
     draw, known = pairs.draw, (pairs.label, pairs.weight)
-    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts, seed=seed)
+    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts)
 
 
 def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
@@ -297,7 +280,7 @@ def _dots(model: LoadedModel, pairs: CalibrationPairs) -> Floats:
 def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> LabelledLinks | None:
     """Thresholds for a dedupe, from pairs that were drawn from the nearest ones by this model."""
     draw = pairs.draw
-    if draw is None or not draw.texts or draw.source["model"].split("-")[0] != fingerprint(model.folder):
+    if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder):
         return None
     represented = round(float(pairs.weight.sum()))
     best = best_threshold(score, pairs.label, pairs.weight, aim="f1")
@@ -335,7 +318,6 @@ def save_calibrated(
         ValueError: if `new` is the model itself, a part of it, or a folder around it.
     """
     require_free_of(model.folder, new, force=force)
-    label = calibration.about or model.about
     if not (anyway or calibration.better_links):
         calibration = replace(calibration, links=None, promised=(), matched=None)
     record = {
@@ -351,12 +333,12 @@ def save_calibrated(
         },
         "aim": aim,
         **asdict(calibration),
-        "about": label,
+        "about": model.about,
     }
     require_model_files(model.folder)  # again: what a link leads to would be copied
     with write_folder(new) as target:
         shutil.copytree(model.folder, target, dirs_exist_ok=True)
-        write_json(target / layout.DECISION, model.decisions.changed(label, calibration.after).to_json())
+        write_json(target / layout.DECISION, model.decisions.changed(model.about, calibration.after).to_json())
         write_json(target / layout.CALIBRATION, record)
         if calibration.links is not None:  # they take the place of those of validation texts
             (target / layout.PRECISION).unlink(missing_ok=True)

@@ -29,15 +29,12 @@ from twicetold.trained.fitted import MEANING
 POINTS = 41  # of the curve, between the lowest and the highest labelled score
 
 
-def decision_file(
-    pairs: CalibrationPairs, score: NDArray[np.floating] | None = None, *, seed: int = 0
-) -> Mapping[str, Any]:
+def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = None) -> Mapping[str, Any]:
     """Thresholds, the curve of probability, and what they rest on, ready for JSON.
 
     Args:
         pairs: labelled, with the weights of their draw; at least 20, and at least 5 of each label.
         score: (P,) of each pair; a higher one is more alike. None: the cosines that the pairs were drawn by.
-        seed: of the draws from the posterior of the curve.
 
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
@@ -59,7 +56,7 @@ def decision_file(
         every, represented, weight = score, pairs.weight, pairs.weight
     if score.shape != pairs.label.shape:
         raise ValueError(f"expected a score for each of {len(pairs.label)} pairs, got the shape {score.shape}")
-    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented), seed)
+    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented))
     rests_on = {"labels": len(score), "candidates": round(float(represented.sum()))}
     return {
         "thresholds": [
@@ -82,7 +79,7 @@ def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]
 
 
 def _calibrated(
-    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats], seed: int
+    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats]
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
     """The part that `threshold_record` reads, and the points of the curve.
 
@@ -90,7 +87,6 @@ def _calibrated(
         pairs: labelled, with weights for the curve.
         score: (P,) of each.
         candidates: (C,) scores, and how many candidates each stands for.
-        seed: of the draws.
     """
     scale = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
     if scale.slope <= 0:
@@ -105,7 +101,7 @@ def _calibrated(
     def back(log_odds: float) -> float:
         return (log_odds - scale.intercept) / scale.slope
 
-    curve = Curve.of(odds(score), pairs.label, pairs.weight, seed=seed)
+    curve = Curve.of(odds(score), pairs.label, pairs.weight)
     every, represented = candidates
     links, promised, best = curve_links(curve, odds(every), represented, odds(score), pairs.label)
     links = tuple(each if each.threshold is None else replace(each, threshold=back(each.threshold)) for each in links)

@@ -112,32 +112,24 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
     weight = 1 / sample.probability
     true, false = ((weight * chosen) @ _reaches(sample) for chosen in (sample.label, ~sample.label))
     duplicates = float(weight @ sample.label)
-    drawn = _resample(sample, resamples, np.random.default_rng(seed))
+    drawn_true, drawn_false, drawn_duplicates = _resample(sample, resamples, np.random.default_rng(seed))
     at = []
     for place, threshold in enumerate(sample.thresholds.tolist()):
         precision = _ratio(true[place], true[place] + false[place])
-        recall = _ratio(true[place], duplicates)
+        recall, ours = _ratio(true[place], duplicates), drawn_true[:, place]
         at.append(
             ThresholdEstimate(
                 threshold,
                 int(sample.above[:, place].sum()),
-                _with_interval(precision, drawn.true[:, place], drawn.true[:, place] + drawn.false[:, place]),
-                _with_interval(recall, drawn.true[:, place], drawn.duplicates),
+                _with_interval(precision, ours, ours + drawn_false[:, place]),
+                _with_interval(recall, ours, drawn_duplicates),
             )
         )
-    return Estimates(_with_interval(duplicates, drawn.duplicates, np.ones(resamples)), at)
+    return Estimates(_with_interval(duplicates, drawn_duplicates, np.ones(resamples)), at)
 
 
-@dataclass(frozen=True)
-class _Drawn:
+def _resample(sample: Sample, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """(R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be."""
-
-    true: Floats
-    false: Floats
-    duplicates: Floats
-
-
-def _resample(sample: Sample, resamples: int, rng: np.random.Generator) -> _Drawn:
     true, false = np.zeros((2, resamples, len(sample.thresholds)))
     duplicates = np.zeros(resamples)
     reaches, labelled = _reaches(sample), sample.labelled
@@ -155,7 +147,7 @@ def _resample(sample: Sample, resamples: int, rng: np.random.Generator) -> _Draw
             true[rows] += (counts * label) @ reach + np.outer(half_true, share)
             false[rows] += (counts * ~label) @ reach + np.outer(half_false, share)
             duplicates[rows] += counts @ label + half_true
-    return _Drawn(true, false, duplicates)
+    return true, false, duplicates
 
 
 def _reaches(sample: Sample) -> Floats:

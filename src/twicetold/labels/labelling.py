@@ -25,12 +25,11 @@ from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
-from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
@@ -69,7 +68,7 @@ class Labelling:
         above: (H, T) candidates of each band at or above each threshold.
         pairs: in the order in which to label them.
         file: name of the file of texts.
-        texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
+        texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
         labels: number of a pair, from 0 -> whether the two texts say the same.
@@ -141,14 +140,6 @@ class Labelling:
             np.array(self.above),
         )
 
-    def report(self) -> Estimates:
-        """Precision and recall at each threshold, by the answers so far.
-
-        Raises:
-            ValueError: if nothing is labelled.
-        """
-        return estimate(self.sample())
-
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
         kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed", "matched")
@@ -190,7 +181,6 @@ def labelling(
     file: str = "",
     pairs: int | None = None,
     seed: int | None = None,
-    about: str | None = None,
 ) -> Labelling:
     """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
@@ -204,13 +194,12 @@ def labelling(
         file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
         seed: of the draw; None: as before, or 0.
-        about: the label that the answers are about; None: as before, or `Model.about`.
 
     Raises:
         FileNotFoundError: if there is no trained model.
         TypeError: if the family scores pairs only.
         ValueError: if `out` is of another model, other texts, another seed or another label, or was not written by this
-            command; or the model has no decision about the label.
+            command.
     """
     if out.suffix.lower() != ".csv":
         raise ValueError(f"expected a file of labels that ends in .csv, got {out}")
@@ -224,10 +213,8 @@ def labelling(
         seed = begun.source["seed"] if begun else 0
     place = model if isinstance(model, LoadedModel) else folder_of(model)
     decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
-    if about is None and begun is not None:
-        about = begun.about
-    label = decisions.of(about).label
-    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed, "label": label}
+    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed}
+    source["label"] = decisions.of().label
     if begun is None:
         new = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
         new.file = file
@@ -238,9 +225,6 @@ def labelling(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
             "wrong: give the same, or choose another file with -o"
         )
-    if not begun.texts:  # a draw of an earlier version
-        begun.file, begun.texts = file, len(distinct)
-        begun.save_draw()
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, place, distinct, source, pairs=pairs)
         if larger.pairs[: len(begun.pairs)] != begun.pairs:
@@ -267,7 +251,6 @@ def read_labelling(out: Path) -> Labelling:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
-        content["source"].setdefault("label", DUPLICATE)  # before labels had names
         begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{file} is damaged ({error}): remove it and {out}, and begin again") from error
@@ -277,7 +260,7 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(block: Block, column: str, *, file: Path, unit: str) -> NDArray[np.int64]:
+def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDArray[np.int64]:
     """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
 
     Args:

@@ -49,7 +49,6 @@ DRAWS = 400
 SURE = 0.1  # share of the draws that may be below an aimed precision
 FEWEST, FEWEST_LABELLED = 20, 5  # links from a threshold on, and labelled pairs among them
 STEPS = 120  # thresholds
-POINTS = np.linspace(-8.0, 8.0, 33)  # log odds at which the curve is stored
 WHOLE, PART = "weight", "drawn"  # names in the file that no feature has
 
 
@@ -120,14 +119,12 @@ class MatchedLinks:
         decision: the threshold with the highest F1 that is expected, and the calibration of the log odds.
         links: thresholds for a dedupe.
         promised: precision to expect from each of them on.
-        curve: probability of a pair by its log odds.
     """
 
     matcher: Mapping[str, Any]
     decision: Decision
     links: LabelledLinks
     promised: tuple[LinkEstimate, ...]
-    curve: tuple[CurvePoint, ...]
 
     @classmethod
     def of(
@@ -161,7 +158,7 @@ class MatchedLinks:
         links, promised, best = curve_links(curve, score, candidates.weight, score[rows], label)
         represented = round(float(candidates.weight.sum()))
         known = LabelledLinks(file, texts, NEAREST, represented, len(rows), best, links, assured=True)
-        return cls(moved.to_json(), Decision(best, *curve.line), known, promised, curve.points(POINTS))
+        return cls(moved.to_json(), Decision(best, *curve.line), known, promised)
 
 
 def _generic(columns: Mapping[str, Column]) -> Matcher:
@@ -218,10 +215,10 @@ class Curve:
         """(C, R) by each draw."""
         return sigmoid(_basis(score) @ self.draws.T)
 
-    def points(self, at: Floats, names: Floats | None = None) -> tuple[CurvePoint, ...]:
-        """The curve at some ascending scores, or what these are called."""
+    def points(self, at: Floats, names: Floats) -> tuple[CurvePoint, ...]:
+        """The curve at some ascending scores, and what these are called."""
         low, high = np.quantile(by_score := self.probability(at), (0.025, 0.975), axis=1)
-        columns = (at if names is None else names, by_score.mean(axis=1), low, high)
+        columns = (names, by_score.mean(axis=1), low, high)
         return tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in columns), strict=True))
 
 

@@ -31,14 +31,14 @@ AGAINST = 0.8
 LISTED, EXPORTED = 20, 500
 """Pairs on the page, and in a file."""
 REVIEW = ("left_text", "right_text", "same")
-"""Columns of the files that `labels.review` reads; no answer is given yet."""
+"""Columns of a file of pairs with answers; none is given yet."""
 EXPLANATION = (
     "The test pairs about which most models are wrong, those with the most certain models first. Each model answers at "
     "its own threshold; the percentage is its calibrated probability that the two say the same."
 )
 DOUBTFUL = (
     f"The labels of {{count}} are in doubt, as {AGAINST:.0%} of the models contradict each. Models share their "
-    "weaknesses, so these are labels to look at, not errors: twicetold label {file} asks about them."
+    "weaknesses, so these are labels to look at, not errors: they are in {file}, with an empty column for answers."
 )
 
 
@@ -164,7 +164,7 @@ def doubtful_file(data: str) -> str:
 
 
 def write_doubtful(datasets: Mapping[str, Judged], target: Path) -> None:
-    """Write the first doubtful labels of each dataset as a review without answers, which `twicetold label` reads."""
+    """Write the first doubtful labels of each dataset with an empty column for answers."""
     for data, tested in datasets.items():
         rows = []
         for pair in tested.doubtful[:EXPORTED].tolist():

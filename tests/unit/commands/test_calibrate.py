@@ -11,7 +11,6 @@ import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
 from twicetold.commands.calibrate import _intervals
-from twicetold.files import write_json
 from twicetold.labels.calibration import read_pairs
 from twicetold_lab.reporting.model_card import model_card
 
@@ -49,14 +48,10 @@ def test_what_cannot_be_used_is_named_and_no_folder_is_left(run, pairs, tmp_path
     monkeypatch.chdir(tmp_path)
     model = run()
     (tmp_path / "few.csv").write_text("left,right,label\na,b,1\nc,d,0\n")
-    write_json(tmp_path / "full" / "file.json", {})
     for arguments, said in (
         ((model, "few.csv", "-o", "new"), "expected at least 20 labelled pairs"),
         ((model, "nowhere.csv", "-o", "new"), "there is no file"),
         ((model, pairs, "-o", "new", "--label", "same"), "there is no column 'same'"),
-        ((model, pairs, "-o", "new", "--left", "question1"), "name both columns of a pair"),
-        ((model, pairs, "-o", model), "a new folder apart from"),
-        ((model, pairs, "-o", "full", "--force"), "has no recipe.json, so it is not replaced"),
         (("nowhere", pairs, "-o", "new"), "no trained model in nowhere"),
     ):
         done = CliRunner().invoke(app, ["calibrate", *map(str, arguments)])

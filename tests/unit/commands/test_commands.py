@@ -2,17 +2,14 @@
 
 import os
 import resource
-import signal
 import subprocess
 import sys
-import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from twicetold import commands
 
@@ -101,40 +98,3 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, process):
     os.close(write)
     assert done.returncode == 141
     assert not getattr(done, other)
-
-
-def test_a_reader_that_has_gone_ends_rows_in_silence(process, environment, run, tmp_path):
-    rows = "".join(f'q{n},"bank {n} rate {n % 7} film {"x" * 200}"\n' for n in range(1500))  # a pipe holds 64 kB
-    (tmp_path / "rows.csv").write_text("id,question\n" + rows)
-    line = [sys.executable, "-m", "twicetold.commands", "dedupe", str(run()), "rows.csv", "-o", "-"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(line, env=environment, cwd=tmp_path, **pipes) as process:
-        assert process.stdout.readline() == b"id,question,group,representative,probability_to_representative\n"
-        process.stdout.close()
-        printed = process.stderr.read().decode()
-    assert process.returncode == 141, printed
-    assert "rror" not in printed
-
-
-def test_ctrl_c_ends_in_one_line(environment, run):
-    """Wherever it comes: the shell shows 130 for either way to end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "twicetold.commands", "score", str(run()), "a", "b"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None and "_multiarray_umath" not in Path(f"/proc/{process.pid}/maps").read_text():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, printed = process.communicate(timeout=60)
-    assert printed == "stopped\n"
-    assert process.returncode in (130, -signal.SIGINT)
-
-
-@pytest.mark.parametrize("option", commands.REPLACED)
-def test_an_option_that_went_is_refused_with_what_to_write(option):
-    done = CliRunner().invoke(commands.app, ["dedupe", "in.csv", option], env={"COLUMNS": "200"})
-    assert done.exit_code == 2
-    assert f"There is no option {option} here: {commands.REPLACED[option]}" in done.stderr

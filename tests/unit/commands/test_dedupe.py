@@ -145,8 +145,6 @@ def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path)
         (("--json",), 2, "--json prints to stdout"),
         (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
         (("--rerank", "nowhere"), 2, "No such option: --rerank"),
-        (("--lexical",), 2, "There is no option --lexical here: use --compare letters"),
-        (("--workers", "2"), 2, "use --folder workers=N"),
         (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
         (("--format", "jsonl:tab"), 2, "expected a delimiter of csv alone"),
     ],
@@ -408,7 +406,7 @@ def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, mes
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_links_and_summary_say_why(questions_file, tmp_path):
+def test_links_say_why(questions_file, tmp_path):
     line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.5"]
     done = CliRunner().invoke(app, [*line, "-o", str(tmp_path / "out.csv"), "--links", str(tmp_path / "links.csv")])
     assert done.exit_code == 0, done.stderr
@@ -417,10 +415,9 @@ def test_links_and_summary_say_why(questions_file, tmp_path):
     linked = [row for row in found if row["exact"] != "true"]
     assert linked
     assert all(len(row["why"].split(", ")) == 5 and "letters +" in row["why"] for row in linked)
-    assert f"      {linked[0]['why']}" in done.stderr
 
 
-def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_file, tmp_path):
+def test_an_answer_in_a_review_holds_in_the_next_dedupe(questions_file, tmp_path):
     line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.8", "--id", "id"]
     line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
     done = CliRunner().invoke(app, line)
@@ -430,9 +427,11 @@ def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_fi
     assert {row["same"] for row in review} == {""}
     (pair,) = [row for row in review if {row["left"], row["right"]} == {"q0", "q3"}]
     assert pair["left_text"] == TEXTS[0]
-    number = review.index(pair)
-    answers = "s\n" * number + ("n\n" if pair["in_one_group"] == "true" else "y\n")
-    assert CliRunner().invoke(app, ["label", str(tmp_path / "review.csv")], input=answers).exit_code == 0
+    pair["same"] = "no" if pair["in_one_group"] == "true" else "yes"
+    with (tmp_path / "review.csv").open("w", newline="") as out:
+        answered = csv.DictWriter(out, pair)
+        answered.writeheader()
+        answered.writerows(review)
     again = [*line[:-1], str(tmp_path / "second.csv"), "--pairs", str(tmp_path / "review.csv")]
     done = CliRunner().invoke(app, again)
     assert done.exit_code == 0, done.stderr

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from twicetold.commands import app
-from twicetold.labels.review import Review
 
 TEXTS = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?", "Who makes good tents?"]
 LINES = [f"{number};{text};{number},50" for number, text in enumerate(TEXTS, 1)]
@@ -44,8 +43,7 @@ def test_dedupe_reads_semicolons_and_writes_them_and_the_files_beside(there):
     assert rows[0]["group"] == rows[1]["group"]
     assert {"left", "left_text"} <= set(table(there / "links.csv", ";")[0])
     review = table(there / "review.csv", ";")
-    ran("label", "review.csv", input="1\nfalse\n" + "s\n" * len(review))
-    assert [answer for answer in Review.read(there / "review.csv").answers if answer] == ["1", "0"][: len(review)]
+    assert {"left", "left_text", "same"} <= set(review[0])
     ran("dedupe", "in.csv", "--compare", "letters", "-o", "again.csv", "--pairs", "review.csv")
 
 

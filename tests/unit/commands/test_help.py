@@ -71,7 +71,6 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
     """From a file to a model, and what it is used for: nothing but the file has to be there. About 30 s."""
     shutil.copy(ROOT / "examples/questions.csv", tmp_path)
     (tmp_path / "new.csv").write_text("id,question\na,How do I learn to swim well?\n")
-    (tmp_path / "old.csv").write_text("id\n5\n")
     (tmp_path / "candidates.csv").write_text("left,right,question,other\na text,another,a question,another one\n")
     answers = {"label": "y\nn\n" * 50, "ask": "y\n?\n", "dedupe": "y\ns\n"}
     names = ("ask", "dedupe", "link", "label", "calibrate", "score", "pairs", "card", *INDEXED)
@@ -99,14 +98,7 @@ def correct_labels(file):
         csv.writer(written).writerows([head, *rows])
 
 
-INDEXED = (
-    "index build",
-    "search",
-    "index add",
-    "index remove",
-    "index groups",
-    "index info",
-)
+INDEXED = ("index build", "search", "index add", "index remove", "index groups", "index info")
 NOT_RUN = {("calibrate", 1), ("card", 1)}
 
 

@@ -59,7 +59,7 @@ def wait_for_labels(tmp_path, count):
 
 def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold, run, texts, tmp_path):
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 12)
-    done = twicetold(*command, input="y\nNO\nb\ny\ns\n")
+    done = twicetold(*command, input="y\nNO\nb\ny\n?\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "1 of 12" in done.stderr
@@ -109,7 +109,7 @@ def test_keys_of_a_terminal_and_one_labelling_at_a_time(start, twicetold, run, t
             shown += os.read(screen, 65536)
         except OSError:  # the other side is closed
             break
-        if sent < len(keys) and shown.count(b"q quit") > sent:
+        if sent < len(keys) and shown.count(b"s stop") > sent:
             while termios.tcgetattr(screen)[LOCAL] & termios.ICANON:  # a key before the command reads keys is lost
                 assert time.monotonic() < end
                 time.sleep(0.01)
@@ -154,38 +154,6 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
     skipping = Failure(("label", model, "faulty.csv", "-o", "pairs.csv", "--skip-bad"), input="y\n")
     assert skipping.code == 0
     assert "bad rows left out: 1" in skipping.said
-
-
-def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_are_kept(run, texts, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    failure = Failure(("label", run(), texts, "-o", "pairs.csv"), input="y\nperhaps\n")
-    assert failure.code == 1
-    assert "standard input, line 2: expected y, n, s, b or q; got 'perhaps'" in failure.said
-    assert labels(tmp_path) == ["1"]
-
-
-def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
-    """Pairs that the fitted model draws are labelled and calibrate it; then a dedupe has a precision."""
-    words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lon", "tir", "mas")]
-    texts = [
-        f"{words[n % 75]} {words[(7 * n + n // 75) % 75]} {words[(11 * n + n // 15) % 75]} {n}" for n in range(150)
-    ]
-    (tmp_path / "texts.csv").write_text("text\n" + "".join(f"{text}\n{text} again\n" for text in texts))
-    drawn = twicetold("label", "texts.csv", "--compare", "letters", "-o", "pairs.csv", "-n", "160")
-    assert "the model that compares the texts is in pairs.csv.model" in drawn.stderr
-    draw = json.loads((tmp_path / "pairs.csv.draw.json").read_text())["pairs"]
-    bare = [[text.removesuffix(" again") for text in (pair["left"], pair["right"])] for pair in draw]
-    answers = "".join("y\n" if left == right else "n\n" for left, right in bare)
-    done = twicetold("label", "texts.csv", "--compare", "letters", "-o", "pairs.csv", input=answers)
-    assert "160 of 160 pairs labelled" in done.stderr
-    done = twicetold("calibrate", "pairs.csv.model", "pairs.csv", "-o", "model")
-    assert done.returncode == 0, done.stderr
-    assert "dedupe links by the matcher, which the labels have moved, from log odds" in done.stderr
-    assert "index links by similarity, from score" in done.stderr
-    done = twicetold("dedupe", "model", "texts.csv", "--precision", "0.9", "-o", "out.csv")
-    assert done.returncode == 0, done.stderr
-    assert "precision of links: " in done.stderr
-    assert "probability_to_representative" in (tmp_path / "out.csv").read_text()
 
 
 def test_the_report_on_pairs_that_the_matcher_drew_has_its_probabilities(texts, tmp_path, monkeypatch):

@@ -84,15 +84,6 @@ def test_ctrl_c_leaves_the_former_file_and_nothing_else(run, environment, tmp_pa
     assert out.read_text() == "former"
 
 
-@pytest.mark.parametrize("target", ["csv", "tsv", "jsonl", "csv.gz", "parquet"])
-def test_the_suffix_says_the_format(target, file, run, tmp_path):
-    out = tmp_path / f"out.{target}"
-    assert call(run(), file, "-o", out).exit_code == 0
-    again = call(run(), out, "-o", "-", "--format", "csv", "--left", "question1", "--right", "question2")
-    assert again.exit_code == 1
-    assert "has a column 'score' already" in again.stderr
-
-
 def test_bad_rows_end_it_before_anything_is_written(file, run, tmp_path):
     file.write_text(file.read_text() + "3,,bank\n4,too,many,fields\n")
     for out in (tmp_path / "out.csv", "-"):

@@ -31,13 +31,15 @@ def test_it_says_what_the_library_says(family, run, twicetold):
     assert done.stderr == ""
 
 
-def test_contributions_add_up_to_the_score(run, twicetold):
-    folder = run("static")
-    found = json.loads(twicetold("score", folder, *PAIR, "--why", "--json").stdout)
-    assert sum(row["contribution"] for row in found["contributions"]) == pytest.approx(found["score"], abs=1e-5)
-    shown = twicetold("score", folder, *PAIR, "--why").stdout.splitlines()
-    assert shown[4].split() == ["contribution", "left", "right"]
-    assert len(shown) == 4 + 1 + 10 + 2
+def test_terms_that_add_most_are_shown_of_a_lexical_model(run, twicetold):
+    folder = run("tfidf")
+    (expected,) = library.load(folder).why(*([text] for text in PAIR))
+    assert expected.startswith(("bank ", "rate ", "film "))
+    assert json.loads(twicetold("score", folder, *PAIR, "--why", "--json").stdout)["why"] == expected
+    assert twicetold("score", folder, *PAIR, "--why").stdout.splitlines()[3] == f"why          {expected}"
+    refused = twicetold("score", run("static"), *PAIR, "--why")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "expected a lexical model, such as tfidf" in refused.stderr
 
 
 def test_texts_may_begin_with_a_dash_and_may_not_be_empty(run, twicetold):

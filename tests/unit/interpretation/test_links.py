@@ -5,7 +5,6 @@ import pytest
 
 import twicetold
 from twicetold.interpretation import links as module
-from twicetold.interpretation.contributions import explain
 from twicetold.interpretation.links import why
 
 TEXTS = ["bank rate cut film", "bank rate vote", "drug trial phone", "bank rate cut", "film star"] * 3
@@ -21,16 +20,15 @@ def fitted():
     return twicetold.fit(TEXTS, lexical=True).trained
 
 
-def test_terms_and_numbers_of_an_ensemble_are_those_of_the_explanation_of_one_pair(fitted):
-    found = why(fitted, TEXTS, LEFT, RIGHT, terms=1000)
-    for told, left, right in zip(found, LEFT[:40], RIGHT[:40]):
-        explained = explain(fitted, TEXTS[left], TEXTS[right])
-        expected = {
-            term.replace(": ", "=", 1): value for term, other, value in explained.largest(10**6) if term == other
-        }
+def test_the_members_of_an_ensemble_add_up_to_the_score_and_terms_to_their_members(fitted):
+    for told, left, right in zip(why(fitted, TEXTS, LEFT, RIGHT, terms=1000), LEFT[:40], RIGHT[:40]):
         members, _, terms = told.partition(": ")
-        assert as_numbers(terms) == pytest.approx(expected, abs=1e-3)
-        assert sum(as_numbers(members).values()) == pytest.approx(explained.score, abs=2e-3)
+        score = fitted.score([TEXTS[left]], [TEXTS[right]])[0]
+        assert sum(as_numbers(members).values()) == pytest.approx(score, abs=2e-3)
+        each = as_numbers(terms)
+        for member, whole in as_numbers(members).items():
+            parts = [value for term, value in each.items() if term.startswith(f"{member}=")]
+            assert sum(parts) == pytest.approx(whole, abs=1e-3 * (1 + len(parts)))
 
 
 def test_the_terms_that_add_most_come_first_and_no_more_than_asked(fitted, monkeypatch):
@@ -51,7 +49,5 @@ def test_a_model_without_terms_is_refused(run):
     model = twicetold.load(run("static"))
     with pytest.raises(TypeError, match="expected a lexical model, such as tfidf, or an ensemble with one"):
         model.why(["bank rate"], ["bank"])
-    with pytest.raises(ValueError, match="as many left texts as right ones, got 1 and 2"):
-        model.why(["bank rate"], ["bank", "rate"])
     (found,) = twicetold.load(run("tfidf")).why(["bank rate"], ["bank film"])
     assert found.startswith("bank ")

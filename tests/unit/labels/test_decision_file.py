@@ -92,7 +92,7 @@ def test_a_dedupe_by_the_decision_file_keeps_the_precision_that_the_labels_assur
         (["dedupe", "decision.json", "texts.csv"], "says what a cosine means: give the vectors with --compare"),
         (["dedupe", "pairs.csv.draw.json", "texts.csv", "--compare", "mine.npy"], "calibrate writes for vectors"),
         (["calibrate", "pairs.csv", "-o", "model"], "expected a model before the pairs"),
-        (["calibrate", "texts.csv", "pairs.csv", "more", "-o", "model"], "expected [MODEL] PAIRS, got 3"),
+        (["calibrate", "texts.csv", "pairs.csv", "more", "-o", "model"], "expected [MODEL] FILE, got 3"),
     ],
 )
 def test_other_files_are_refused(arguments, message, folder, monkeypatch):

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,18 +15,16 @@ import twicetold
 from twicetold import layout
 from twicetold.commands import app
 from twicetold.evaluation.labels import NoVerdict
-from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.labels.calibration import calibrate, read_pairs
 from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.reading import EncodedTexts
 from twicetold.trained.scoring import Scorer
-from twicetold.trained.threshold_record import read_decisions, read_thresholds
+from twicetold.trained.threshold_record import read_decisions
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
@@ -108,7 +105,7 @@ def test_of_random_headlines_about_as_many_are_called_the_same_as_are(corpus, tf
 
 def test_predict_and_dedupe_have_one_calibration_about_the_story(tfidf):
     model = twicetold.load(tfidf)
-    assert model.decision == model.thresholds.decision
+    assert model.decision == model.thresholds.decision == read_decisions(tfidf).of(model.about).usable
     assert model.thresholds.group == model.about
 
 
@@ -145,8 +142,6 @@ def test_a_label_by_name_is_answered_about_and_one_that_is_not_there_is_named(co
     np.testing.assert_array_equal(model.predict(*PAIR, about="story"), model.predict(*PAIR))
     with pytest.raises(NoVerdict, match="about category"):  # nearly all pairs would be called so
         model.predict(*PAIR, about="category")
-    with pytest.raises(ValueError, match="about 'publisher': expected one of the labels category, story"):
-        model.predict(*PAIR, about="publisher")
     said = run("score", tfidf, *PAIR[0], *PAIR[1], "--about", "story")
     assert said.stdout.endswith("the same (about story)\n")
     assert "Verdicts are about `story`" in model_card(tfidf)
@@ -159,8 +154,6 @@ def test_labels_are_drawn_around_the_threshold_about_the_story(corpus, tfidf, tm
     assert begun.decision == twicetold.load(tfidf).decision
     sizes = np.array(begun.candidates)
     assert (sizes > 0).sum() >= 6  # bands on both sides of the threshold
-    with pytest.raises(ValueError, match="was begun with another label"):
-        labelling(tmp_path / "pairs.csv", model=tfidf, texts=texts, about="category")
 
 
 def test_a_model_without_a_verdict_can_be_labelled(corpus, untrained, tmp_path):
@@ -171,19 +164,6 @@ def test_a_model_without_a_verdict_can_be_labelled(corpus, untrained, tmp_path):
 def test_an_older_folder_without_the_label_of_its_decision_is_refused_with_what_to_do(older):
     with pytest.raises(ValueError, match=r"the label of each decision of a model of documents.*train the model again"):
         twicetold.load(older)
-
-
-def test_a_folder_of_pairs_is_read_without_a_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = twicetold.load(Path(__file__).parents[2] / "models" / "letters")
-    assert model.about == "duplicate"
-
-
-def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):
-    thresholds = read_thresholds(tfidf)
-    assert isinstance(thresholds, DedupeThresholds)
-    assert read_decisions(tfidf).of(thresholds.group).usable == thresholds.decision
 
 
 def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfidf, tmp_path):
@@ -210,13 +190,3 @@ def test_the_card_of_a_model_without_labels_names_no_split_and_no_metric(tmp_pat
     assert "model.similarity(" in card
     for word in ("validation", "None", "predict_proba"):
         assert word not in card
-
-
-def test_answers_about_a_category_are_no_labels_of_stories(corpus, tfidf, tmp_path):
-    model, out = twicetold.load(tfidf), tmp_path / "pairs.csv"
-    begun = labelling(out, model=tfidf, texts=corpus.texts_of("test"), pairs=20, about="category")
-    for number in range(20):
-        begun.label(number, same=number % 2 == 0)
-    with pytest.raises(ValueError, match="answered about category, so they say nothing about story"):
-        calibrate(model, read_pairs(out), about="story")
-    assert calibrate(model, read_pairs(out)).about == "category"

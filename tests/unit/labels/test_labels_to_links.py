@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,12 +183,6 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     assert said == "the matcher was measured with groups by the rule average, not with components"
 
 
-def test_records_of_earlier_versions_have_no_expectations(model):
-    for record in ({}, {"promised": None}, {"promised": [{"aimed": 0.8, "precision": None}]}):
-        write_json(model.folder / layout.CALIBRATION, {"pairs": PAIRS, **record})
-        assert model.record.calibration.expected == {}
-
-
 @pytest.mark.parametrize("kind", [{}, ALIKE])
 def test_labels_that_do_not_contradict_thresholds_over_all_pairs_leave_them(kind, trained_on, tmp_path):
     """They rest on more pairs, and on all of them."""
@@ -256,18 +250,6 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
     assert calibrate(twicetold.load(other), labels).links is None
 
 
-def test_a_draw_of_an_earlier_version_learns_the_number_of_texts_from_the_next_call(model, tmp_path):
-    texts, truth = made(seed=10, **ALIKE)
-    calibrated(model, texts, truth, tmp_path / "new")
-    draw = draw_file(tmp_path / "new.csv")
-    old = {name: value for name, value in json.loads(draw.read_text()).items() if name not in ("file", "texts")}
-    write_json(draw, old)
-    assert calibrate(model, read_pairs(tmp_path / "new.csv")).links is None
-    labelling(tmp_path / "new.csv", model=model.folder, texts=texts, file="headlines.csv")
-    links = calibrate(model, read_pairs(tmp_path / "new.csv")).links
-    assert (links.file, links.texts) == ("headlines.csv", 300)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -291,16 +273,3 @@ def test_a_damaged_record_is_named(content, message, model):
     named = rf"cannot load the model in .*: {layout.CALIBRATION}: {message}.*calibrate the model again"
     with pytest.raises(ValueError, match=named):
         model.dedupe(["a text", "another"])
-
-
-def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):
-    """Its record has no thresholds of links, and not the day of its labels."""
-    texts, truth = made(seed=10, **ALIKE)
-    new = calibrated(model, texts, truth, tmp_path / "new")
-    record = json.loads((new.folder / layout.CALIBRATION).read_text())
-    del record["links"], record["pairs"]["labelled"]
-    write_json(new.folder / layout.CALIBRATION, record)
-    write_json(new.folder / layout.PRECISION, asdict(model.thresholds))
-    assert new.dedupe(texts).summary.threshold.score == model.dedupe(texts).summary.threshold.score
-    assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.record)
-    assert new.record.calibration.day is None
