@@ -1,10 +1,7 @@
 """What thresholds and probabilities rest on, of a model that was calibrated about one of its labels."""
 
-import shutil
-
 import pytest
 
-import twicetold
 from twicetold import layout
 from twicetold.files import write_json
 from twicetold.trained.evidence import no_better_than_one_answer, of_links, of_pairs
@@ -42,13 +39,3 @@ def test_a_record_that_names_no_label_counts_for_all(calibrated):
     folder = calibrated(None)
     assert of_pairs(read(folder), "story") == of_links(read(folder), "story") == LABELS
     assert no_better_than_one_answer(read(folder), "story") is not None
-
-
-def test_a_dedupe_warns_of_labels_by_which_one_answer_is_better(run, tmp_path):
-    model = shutil.copytree(run() / layout.MODEL, tmp_path / "model")
-    pairs = {"file": "a.csv", "count": 100, "same": 0.2}
-    for right, there in ((0.7, True), (0.85, False)):
-        record = {"pairs": pairs, "fitted": {"accuracy": {"value": right, "low": 0.6, "high": 0.9}}}
-        write_json(model / layout.CALIBRATION, record)
-        said = twicetold.load(model).dedupe(["bank rate cut", "film star award"]).summary.warnings
-        assert any("always answering no is right for 80.0% of the pairs" in each for each in said) == there
