@@ -329,8 +329,10 @@ def ran_on(
 
 
 def record(stages: dict[str, float], environments: list[dict[str, Any]], *, jobs: int) -> None:
-    """Keep the seconds of each stage and what it ran with, and the commit."""
-    made = {"commit": commit(), "jobs": jobs, "processor": processor(), "stages": stages, "environments": environments}
+    """Keep the seconds of each stage and what it ran with, and the commit, marked where files were changed since."""
+    head, changed = commit_now("--short=12")
+    commit = f"{head or 'unknown'}{' with changes' if changed else ''}"
+    made = {"commit": commit, "jobs": jobs, "processor": processor(), "stages": stages, "environments": environments}
     write_text(LAST_RUN, json.dumps(made, indent=1, sort_keys=True) + "\n")
 
 
@@ -338,12 +340,6 @@ def in_words(seconds: float) -> str:
     """A duration for people."""
     minutes = seconds / 60
     return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
-
-
-def commit() -> str:
-    """The commit of the code that runs, marked where files were changed since."""
-    head, changed = commit_now("--short=12")
-    return f"{head or 'unknown'}{' with changes' if changed else ''}"
 
 
 if __name__ == "__main__":

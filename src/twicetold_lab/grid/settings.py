@@ -227,15 +227,15 @@ def part_of(override: str) -> str:
     return re.split(r"[./=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
-def check_whole(cfg: DictConfig, key: str, *, least: int = 1) -> None:
+def check_whole(cfg: DictConfig, key: str) -> None:
     """Check a setting that counts something.
 
     Raises:
-        ValueError: if it is not a whole number, or a smaller one than `least`.
+        ValueError: if it is not a whole number from 1 on.
     """
     value = OmegaConf.select(cfg, key)
-    if not (_fits(value, int) and value >= least):
-        raise ValueError(f"{key} must be a whole number from {least} on; got {value!r}")
+    if not (_fits(value, int) and value >= 1):
+        raise ValueError(f"{key} must be a whole number from 1 on; got {value!r}")
 
 
 class _Accepted(NamedTuple):
