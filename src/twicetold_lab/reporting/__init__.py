@@ -60,7 +60,7 @@ def front_page(report: Report) -> str:
     firsts = {(a.kind.key, have): a.first for a in report.answers for have, speed in a.cases if speed == ANY}
     kinds = {answer.kind.key: answer.kind for answer in report.answers}
     values = {"kinds": [*kinds.values()], "haves": HAVE, "speeds": SPEEDS, "firsts": firsts, "answers": report.answers}
-    more = {"figures": report.figures, "below": report.below, "lead": report.lead, "footer": FOOTER}
+    more = {"below": report.below, "lead": report.lead, "footer": FOOTER}
     return rendered("front.html.j2", values | more)
 
 

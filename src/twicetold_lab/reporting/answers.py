@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twicetold_lab.evaluation.comparisons import MARGIN, TEXT_RANKING
+from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
 from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell, words
@@ -68,7 +69,7 @@ class Answer:
     Args:
         kind: of texts.
         cases: what a person has (of `HAVE`) and how fast it must be (of `SPEEDS`); several where the rows are the same.
-        section: with a table of at most `MOST` rows.
+        section: with a table of at most `MOST` rows and the figure of the kind.
         first: the model to begin with, in short: the best on validation, or the default with answers.
     """
 
@@ -140,7 +141,8 @@ def _answer(kind: Kind, cases: tuple[tuple[str, str], ...], rows: list[Row], com
     value = named.value(measure)
     first = f"{named.name.text} {number(value.mean, 2)}" if value else ""
     sentences = [THRESHOLD] if measure.startswith("b3") else []
-    return Answer(kind, cases, Section(title, sentences, [table], data=board.data), first)
+    figure = cost_against_quality(board, measure)
+    return Answer(kind, cases, Section(title, sentences, [table], figure, data=board.data), first)
 
 
 def measure_of(board: Leaderboard) -> str:

@@ -29,12 +29,9 @@ class Metric:
         """True if a higher value is better; a threshold is neither good nor bad."""
         return self.stem not in _LOWER_OR_NEITHER
 
-    def show(self, value: float, digits: int = 3) -> str:
-        """A value as text.
-
-        It has `digits` decimals; a threshold, whose scale depends on the model, has three significant digits.
-        """
-        return magnitude(value) if self.stem in _OF_ANY_SCALE else number(value, digits)
+    def show(self, value: float) -> str:
+        """A value with three decimals; a threshold, whose scale depends on the model, with three significant digits."""
+        return magnitude(value) if self.stem in _OF_ANY_SCALE else number(value)
 
 
 _RANKED = re.compile(

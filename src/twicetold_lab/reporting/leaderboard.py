@@ -126,10 +126,6 @@ class Leaderboard:
     same: float | None = None
     """Share of labelled test pairs that say the same; None if it is not known."""
 
-    def row_of(self, model: str) -> Row | None:
-        """The row of a model; None if it was not run."""
-        return next((row for row in self.rows if row.model == model), None)
-
     @cached_property
     def duplicates(self) -> str | None:
         """The group whose texts are duplicates of each other, such as `story`: it is no class. None if unknown."""

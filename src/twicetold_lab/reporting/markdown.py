@@ -45,15 +45,11 @@ def _section(section: Section, level: int) -> Iterator[str]:
     yield from map(table_of, section.tables)
     yield from (f"{escaped(note)}\n" for note in section.notes)
     if section.facts:
-        yield "\n".join(f"- {_fact(fact)}" for fact in section.facts) + "\n"
+        yield "\n".join(f"- {escaped(fact)}" for fact in section.facts) + "\n"
     for part in section.parts:
         yield from _section(part, level + 1)
     if section.is_folded:
         yield "</details>\n"
-
-
-def _fact(fact: str | tuple[str, str]) -> str:
-    return escaped(fact) if isinstance(fact, str) else f"**{escaped(fact[0])}** {escaped(fact[1])}"
 
 
 def table_of(shown: Table) -> str:

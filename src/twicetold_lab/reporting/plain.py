@@ -31,7 +31,7 @@ def _blocks(section: Section) -> Iterator[str]:
         yield "\n".join(_aligned([heads, *([*map(_cell_text, (name, *cells))] for name, cells in table.rows)]))
     yield from section.notes
     if section.facts:
-        yield "\n".join(f"  {fact if isinstance(fact, str) else ' '.join(fact)}" for fact in section.facts)
+        yield "\n".join(f"  {fact}" for fact in section.facts)
     for part in section.parts:
         yield from _blocks(part)
 

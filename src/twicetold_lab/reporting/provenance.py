@@ -4,7 +4,7 @@ Each source chooses what it counts, so everything on a card is shown.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from twicetold_lab.data.corpus import SPLITS
@@ -56,24 +56,21 @@ def data_section(about: Provenance) -> Section:
 
 def split_table(card: Mapping[str, Any]) -> Table | None:
     """Every count that a card has for each split, as one table; None if there is none."""
-    columns: dict[str, Mapping[str, Any]] = {}
-    for key, value in _leaves({key: value for key, value in card.items() if key not in _NOT_FACTS}):
-        if _is_per_split(value):
-            columns |= _per_split(key, value)
+    columns: dict[str, dict[str, Any]] = {}
+    for name, split, value in _leaves(card):
+        if split:
+            columns.setdefault(name, {})[split] = value
     if not columns:
         return None
-    columns = {name: columns[name] for name in sorted(columns, key=lambda name: name not in _FIRST)}
-    rows = ((TableCell(s), tuple(TableCell(_value(values.get(s))) for values in columns.values())) for s in SPLITS)
-    return Table(tuple(TableCell(readable(name)) for name in columns), tuple(rows), of="split")
+    names = sorted(columns, key=lambda name: name not in _FIRST)
+    rows = ((TableCell(s), tuple(TableCell(_value(columns[name].get(s))) for name in names)) for s in SPLITS)
+    return Table(tuple(TableCell(readable(name)) for name in names), tuple(rows), of="split")
 
 
 def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Everything on a card that is not per split, as name and value."""
-    rows = [
-        (readable(key), _value(value))
-        for key, value in _leaves({key: value for key, value in card.items() if key not in _NOT_FACTS})
-        if not _is_per_split(value) and value is not None and value != []
-    ]
+    known = ((name, value) for name, split, value in _leaves(card) if not split and value is not None and value != [])
+    rows = [(readable(name), _value(value)) for name, value in known]
     return [*rows, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else rows
 
 
@@ -109,29 +106,16 @@ def _finding(key: str, value: float | None) -> TableCell:
     return amount(value, number if "auroc" in key or "mean" in key else share)
 
 
-def _leaves(card: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    leaves: list[tuple[str, Any]] = []
+def _leaves(card: Mapping[str, Any], prefix: str = "", split: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Name, split and value of everything on a card; without a split where it is not per split."""
     for key, value in card.items():
         name = key if key == prefix else f"{prefix} {key}".strip()
-        if isinstance(value, Mapping) and not _is_per_split(value):
-            leaves += _leaves(value, name)
-        else:
-            leaves.append((name, value))
-    return leaves
-
-
-def _is_per_split(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and set(value) <= set(SPLITS)
-
-
-def _per_split(key: str, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    if not any(isinstance(values, Mapping) for values in value.values()):
-        return {key: value}
-    columns: dict[str, dict[str, Any]] = {}
-    for split, values in value.items():
-        for name, inner in _leaves(values):
-            columns.setdefault(name, {})[split] = inner
-    return dict(columns)
+        if key in SPLITS and not split:
+            yield from _leaves(value, "", key) if isinstance(value, Mapping) else [(prefix, key, value)]
+        elif isinstance(value, Mapping) and key not in _NOT_FACTS:
+            yield from _leaves(value, name, split)
+        elif key not in _NOT_FACTS:
+            yield name, split, value
 
 
 def _value(value: Any) -> str:

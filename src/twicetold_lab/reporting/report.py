@@ -14,11 +14,10 @@ from twicetold_lab.reporting.answers import (
     measure_of,
     pretraining_section,
 )
-from twicetold_lab.reporting.cost_figure import cost_against_quality
 from twicetold_lab.reporting.errors import Judged, error_sections, judged
 from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
-from twicetold_lab.reporting.tables import Figure, Section, Table, TableCell, amount, estimate_cell, words
+from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, estimate_cell, words
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
 from twicetold_lab.runs.records import Provenance, read_peers
 
@@ -61,7 +60,6 @@ class Report:
     Args:
         lead: a sentence on all of it.
         answers: of the first page, in the order of kinds.
-        figures: kind of texts -> its figure.
         below: sections below the answers.
         pages: dataset -> its page.
         mistakes: dataset -> verdicts of models about its test pairs.
@@ -70,7 +68,6 @@ class Report:
 
     lead: str
     answers: Sequence[Answer]
-    figures: Mapping[str, Figure | None]
     below: Sequence[Section]
     pages: Mapping[str, Section]
     mistakes: Mapping[str, Judged]
@@ -128,7 +125,6 @@ def read_report(
     return Report(
         lead=_lead(boards, everything, grid.not_run),
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
-        figures={k.key: cost_against_quality(k.board, measure_of(k.board)) if k.board else None for k in kinds},
         below=_below(boards),
         pages=pages,
         mistakes={data: each for data, each in mistakes.items() if isinstance(each, Judged)},

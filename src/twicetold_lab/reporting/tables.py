@@ -98,7 +98,7 @@ class Section:
         tables: below each other.
         figure: below the tables, on a page.
         notes: paragraphs below.
-        facts: a list; of a pair the first part stands out.
+        facts: a list.
         parts: sections within it.
         data: the dataset that it is about.
         is_folded: whether only its title shows until it is opened.
@@ -109,7 +109,7 @@ class Section:
     tables: Sequence[Table] = ()
     figure: Figure | None = None
     notes: Sequence[str] = ()
-    facts: Sequence[str | tuple[str, str]] = ()
+    facts: Sequence[str] = ()
     parts: Sequence["Section"] = ()
     data: str = ""
     is_folded: bool = False
@@ -164,9 +164,9 @@ def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> Table
     return MISSING if value is None else TableCell(show(value), value=value)
 
 
-def measured_cell(value: float | None, interval: Interval | None = None, note: str = "") -> TableCell:
+def measured_cell(value: float | None, interval: Interval | None) -> TableCell:
     """A value with three decimals and its interval; a dash if it is not known."""
-    return MISSING if value is None else TableCell(number(value), note, value, interval)
+    return MISSING if value is None else TableCell(number(value), "", value, interval)
 
 
 def interval_text(interval: Interval | None, form: str = ".3f") -> str:

@@ -122,9 +122,10 @@ def test_the_page_draws_two_models_and_explains_the_figure(finished, make_pages)
     assert "Quality against speed" not in make_pages()["index"]
     add_cost(project, Cell("questions", "tfidf", 0), texts_per_second_256=100_000.0)
     page = make_pages()["index"]
-    assert page.count("Quality against speed") == 1
     assert "dae: 0.710" in page
-    assert page.count('class="bubble on"') == 2, "the slower one is better, the faster one is of the front as well"
+    assert page.count('class="bubble on"') == 2 * page.count("Quality against speed") > 0, (
+        "the slower one is better, the faster one is of the front as well"
+    )
 
 
 def test_what_cannot_be_compared_is_not_drawn(finished):
