@@ -113,14 +113,6 @@ def test_a_weight_of_three_is_three_pairs(rows, aim, chance):
     assert got.threshold == decide_counts(repeated, aim=aim).threshold
 
 
-def test_weights_change_what_is_best():
-    scores, labels = np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True])
-    low = decide_weighted(scores, labels, np.array([1.0, 5.0, 1.0, 5.0]))
-    high = decide_weighted(scores, labels, np.array([1.0, 1.0, 5.0, 5.0]))
-    assert (low.threshold, high.threshold) == (0.5, 2.5)
-    assert low.intercept > high.intercept
-
-
 @pytest.mark.parametrize("weight", [0.0, -1.0])
 def test_weights_are_positive(weight):
     with pytest.raises(ValueError, match="expected positive weights"):
