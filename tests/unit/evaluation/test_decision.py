@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import accuracy_score, f1_score
@@ -19,6 +19,7 @@ labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, ma
 AIMS = ("accuracy", "f1")
 
 
+@settings(max_examples=50)
 @given(labelled)
 def test_no_other_threshold_has_a_higher_accuracy_or_f1(rows):
     scores, labels = np.array(rows, dtype=float).T
