@@ -1,7 +1,14 @@
-"""What operations of PyTorch make, to bound the memory and the number of them."""
+"""Sparse rows as dense ones, and what operations of PyTorch make, to bound the memory and the number of them."""
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+
+
+def dense(rows):
+    """(B, D) of sparse rows; entries of a column that is there twice are added."""
+    out = torch.zeros(len(rows), rows.width, device=rows.indices.device)
+    return out.index_put((rows.rows(), rows.indices), rows.values_or_ones(), accumulate=True)
 
 
 class Operations(TorchDispatchMode):

@@ -10,6 +10,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/explanation/decisions/*.md"))
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
 HEADINGS = ["Context", "Decision", "Consequences"]
 
 
@@ -78,14 +79,12 @@ def test_the_citation_is_of_this_version():
 def test_the_workflow_runs_every_python_that_the_package_names():
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     versions = [entry.rpartition(" ")[2] for entry in named if re.search(r":: 3\.\d+$", entry)]
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
-    assert workflow["jobs"]["checks-and-tests"]["strategy"]["matrix"]["python"] == versions
+    assert WORKFLOW["jobs"]["checks-and-tests"]["strategy"]["matrix"]["python"] == versions
 
 
 def test_the_site_is_built_by_ci_and_published_from_main():
     assert "make docs\n" in (ROOT / ".ci/run").read_text()
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
-    job = workflow["jobs"]["site"]
+    job = WORKFLOW["jobs"]["site"]
     assert job["if"] == "github.event_name == 'push'"
     assert {"run": "python tools/documentation/build.py"} in job["steps"]
     (upload,) = [step for step in job["steps"] if "upload-pages-artifact" in step.get("uses", "")]
@@ -93,8 +92,7 @@ def test_the_site_is_built_by_ci_and_published_from_main():
 
 
 def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
-    job = workflow["jobs"]["metrics"]
+    job = WORKFLOW["jobs"]["metrics"]
     assert job["if"] == "github.event_name == 'pull_request'"
     assert job["steps"][0]["with"]["fetch-depth"] == 0
     last = job["steps"][-1]["run"]

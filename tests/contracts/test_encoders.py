@@ -9,6 +9,7 @@ import torch
 from hydra.utils import instantiate
 from safetensors.torch import load, save
 
+import operations
 from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.rows import CsrRows
@@ -58,11 +59,7 @@ def built(request, composed, news, device, fitted):
 
 def dense(encoding: Encoding) -> torch.Tensor:
     rows = encoding.embedding
-    if not isinstance(rows, SparseRows):
-        return rows
-    out = torch.zeros(len(rows), rows.width, device=rows.indices.device)
-    out[rows.rows(), rows.indices] = rows.values_or_ones()
-    return out
+    return operations.dense(rows) if isinstance(rows, SparseRows) else rows
 
 
 def embed(encoder, rows, texts):

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import accuracy_score, f1_score
@@ -19,6 +19,7 @@ labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, ma
 AIMS = ("accuracy", "f1")
 
 
+@settings(max_examples=50)
 @given(labelled)
 def test_no_other_threshold_has_a_higher_accuracy_or_f1(rows):
     scores, labels = np.array(rows, dtype=float).T
@@ -111,14 +112,6 @@ def test_a_weight_of_three_is_three_pairs(rows, aim, chance):
     repeated = ScoreCounts.of(np.repeat(scores, weights), np.repeat(labels, weights))
     got = decide_weighted(scores, labels.astype(bool), weights.astype(float), aim=aim)
     assert got.threshold == decide_counts(repeated, aim=aim).threshold
-
-
-def test_weights_change_what_is_best():
-    scores, labels = np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True])
-    low = decide_weighted(scores, labels, np.array([1.0, 5.0, 1.0, 5.0]))
-    high = decide_weighted(scores, labels, np.array([1.0, 1.0, 5.0, 5.0]))
-    assert (low.threshold, high.threshold) == (0.5, 2.5)
-    assert low.intercept > high.intercept
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0])

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -52,12 +52,14 @@ def test_a_stop_word_within_another_word_stays():
 WORD_LISTS = st.lists(st.sampled_from(["the", "The", "of", "bank", "is", "İx", "a", "rate", "i"]), max_size=12)
 
 
+@settings(max_examples=40)
 @given(WORD_LISTS)
 def test_no_stop_word_is_left_however_many_follow_each_other_and_no_other_word_goes(words):
     kept = [word for word in words if word.lower() not in ENGLISH_STOP_WORDS]
     assert clean([" ".join(words)], stop_words="english") == [" ".join(kept)]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_cleaning_twice_is_cleaning_once_and_leaves_letters_and_single_blanks(texts):
     steps = {"lower_case": True, "user_names": True, "numbers": True, "symbols": True}

@@ -5,16 +5,14 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
+from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.features.tfidf import TfIdf
 
 TEXTS = ["the bank cuts the rate", "bank raises rate", "film star wins award", "the star", "rate rate rate of the bank"]
 
 
 def matrix(rows):
-    import scipy.sparse as sp
-
-    values = np.ones(len(rows.indices)) if rows.values is None else rows.values
-    return sp.csr_matrix((values, rows.indices, rows.indptr), shape=(len(rows), rows.width)).toarray()
+    return rows.to_scipy().toarray()
 
 
 def test_tfidf_rows_equal_scikit_learns():
@@ -46,3 +44,32 @@ def test_a_vocabulary_without_a_word_is_refused_with_its_settings(featuriser):
 def test_a_text_without_known_words_has_an_empty_row():
     rows = TfIdf().fit(TEXTS).transform(["xyzzy"])
     assert rows.indptr.tolist() == [0, 0]
+
+
+QUESTIONS = [
+    "How do I learn to drive?",
+    "How can I learn driving?",
+    "What is the best way to learn to learn?",
+    "Driving lessons: the best ones",
+    "",
+]
+
+
+def letter_trigrams(text):
+    words = "".join(c if c.isalnum() else " " for c in text.lower()).split()
+    return [f"#{w}#"[i : i + 3] for w in words for i in range(len(w))]
+
+
+def test_letter_tfidf_rows_are_those_of_scikit_learn_over_the_same_grams():
+    mine, theirs = LetterTfIdf().fit(QUESTIONS), TfidfVectorizer(analyzer=letter_trigrams).fit(QUESTIONS)
+    names = list(mine.get_feature_names_out())
+    assert sorted(names) == sorted(theirs.get_feature_names_out())
+    order = [theirs.vocabulary_[name] for name in names]
+    unseen = [*QUESTIONS, "Who drove?", "zzz"]
+    expected = theirs.transform(unseen).toarray()[:, order]
+    np.testing.assert_allclose(matrix(mine.transform(unseen)), expected, atol=1e-6)
+
+
+def test_words_get_columns_and_weights_beside_letters():
+    rows = matrix(LetterTfIdf(words=1).fit(QUESTIONS).transform(QUESTIONS))
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1)[:4], 1, atol=1e-6)

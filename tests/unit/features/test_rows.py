@@ -4,14 +4,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operations import dense
 from twicetold.features.rows import CsrRows
-
-
-def dense_of(batch):
-    out = np.zeros((len(batch), batch.width), np.float32)
-    values = np.ones(len(batch.indices)) if batch.values is None else batch.values.numpy()
-    np.add.at(out, (batch.rows().numpy(), batch.indices.numpy()), values)
-    return out
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 8), max_size=20))
@@ -19,7 +13,7 @@ def test_gathered_rows_are_the_rows_asked_for(seed, chosen):
     matrix = sp.random(9, 6, density=0.4, format="csr", dtype=np.float32, rng=np.random.default_rng(seed))
     chosen = np.array(chosen, np.int64)
     batch = CsrRows.from_scipy(matrix).gather(chosen)
-    np.testing.assert_array_equal(matrix.toarray()[chosen], dense_of(batch))
+    np.testing.assert_array_equal(matrix.toarray()[chosen], dense(batch))
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
@@ -45,5 +39,5 @@ def test_saved_rows_load_as_they_were(tmp_path):
         rows = CsrRows.from_scipy(matrix, binary=binary)
         rows.save(tmp_path / "rows")
         loaded = CsrRows.load(tmp_path / "rows")
-        np.testing.assert_array_equal(dense_of(rows.gather(np.arange(9))), dense_of(loaded.gather(np.arange(9))))
+        np.testing.assert_array_equal(dense(rows.gather(np.arange(9))), dense(loaded.gather(np.arange(9))))
         assert isinstance(loaded.indices, np.memmap)

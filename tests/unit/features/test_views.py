@@ -10,10 +10,7 @@ COLUMNS = {"text": ["bank cuts rate", "film wins"], "publisher": ["Post", "Wire"
 
 
 def dense(rows):
-    out = np.zeros((len(rows), rows.width), np.float32)
-    values = np.ones(len(rows.indices), np.float32) if rows.values is None else rows.values
-    out[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.indices] = values
-    return out
+    return rows.to_scipy().toarray()
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""The alignment layer against RE2's formula, pair by pair."""
+"""Alignment and matching of the words of two texts; the formulas are asserted of the families that consist of them."""
 
 import torch
 
 from twicetold.layers.alignment import GROUP, Alignment, Facing
+from twicetold.layers.best_match import cosines, weighted
 
 
 def offsets_of(*lengths):
@@ -30,3 +31,13 @@ def test_training_leaves_out_inputs_of_the_projection_alone():
     layer, values = layer_and_values(1, 1)
     aligned = layer.train()(values, Facing.of(offsets_of(1, 1)))
     assert torch.equal(aligned, values.flip(0))  # each text has one word: all weight is on it, whatever F says
+
+
+def test_weights_that_cancel_give_a_finite_match():
+    values = torch.tensor([[[1.0, 0], [-1.0, 0]]], requires_grad=True)
+    alike = cosines(torch.tensor([[[2.0, 0]]]), values)
+    found = weighted(alike, values)
+    found.sum().backward()
+    assert alike.tolist() == [[[1, -1]]]
+    assert torch.isfinite(found).all()
+    assert torch.isfinite(values.grad).all()

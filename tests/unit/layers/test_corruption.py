@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from operations import dense
 from twicetold.features.rows import CsrRows
 from twicetold.layers.corruption import corrupt
 
@@ -17,16 +18,9 @@ def clean():
     return matrix.toarray(), CsrRows.from_scipy(matrix, binary=True).gather(np.arange(ROWS))
 
 
-def dense(rows):
-    out = np.zeros((len(rows), rows.width), np.float32)
-    values = 1 if rows.values is None else rows.values.numpy()
-    np.add.at(out, (rows.rows().numpy(), rows.indices.numpy()), values)
-    return out
-
-
 def test_masking_keeps_a_share_of_the_entries_and_adds_none(clean):
     matrix, rows = clean
-    masked = dense(corrupt(rows, "masking", 0.3))
+    masked = dense(corrupt(rows, "masking", 0.3)).numpy()
     assert ((masked == 0) | (matrix == 1)).all()
     assert masked.sum() / matrix.sum() == pytest.approx(0.7, abs=0.02)
 
@@ -34,7 +28,7 @@ def test_masking_keeps_a_share_of_the_entries_and_adds_none(clean):
 def test_decay_is_the_expected_value_of_masking(clean):
     matrix, rows = clean
     np.testing.assert_allclose(0.7 * matrix, dense(corrupt(rows, "decay", 0.3)), rtol=1e-6)
-    mean = np.mean([dense(corrupt(rows, "masking", 0.3)) for _ in range(300)], axis=0)
+    mean = np.mean([dense(corrupt(rows, "masking", 0.3)).numpy() for _ in range(300)], axis=0)
     np.testing.assert_allclose(0.7 * matrix, mean, atol=0.12)
 
 

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from operations import dense
 from twicetold.features.rows import CsrRows
 from twicetold.layers.hashing import HashingLayer, HashingTower, columns, linear
 
@@ -13,11 +14,6 @@ def random_rows(seed, rows=7, width=9):
     matrix = sp.random(rows, width, density=0.3, format="csr", dtype=np.float32, rng=np.random.default_rng(seed))
     matrix.data = np.ceil(3 * matrix.data)
     return torch.from_numpy(matrix.toarray()), CsrRows.from_scipy(matrix).gather(np.arange(rows))
-
-
-def dense(rows):
-    out = torch.zeros(len(rows), rows.width)
-    return out.index_put((rows.rows(), rows.indices), rows.values)
 
 
 def tower(**changes):

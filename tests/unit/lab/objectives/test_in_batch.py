@@ -211,37 +211,29 @@ def test_given_triplets_are_each_of_the_rows_mined_ones():
     assert margin_loss("given", average="all")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
 
 
-def test_clusters_are_the_classes_of_pairs():
-    one = torch.eye(4)
-    group, other = torch.tensor([7, -1, -1, 7]), torch.tensor([7, -1, -1, 2])
-    encoded = EncodedBatch(
-        Encoding(one),
-        Encoding(one + 1),
-        label=torch.tensor([1.0, 1, 0, 0]),
-        group=group,
-        positive_group=other,
-    )
-    embedding, code = classes(encoded)
+CHAIN = [0, 1, 2, 5, 6, 7]  # 0 is like 1, which is like 2, and so is a text of no known cluster
+
+
+@pytest.mark.parametrize(
+    ("label", "group", "other", "kin"),
+    [
+        ([1.0, 1, 0, 0], [7, -1, -1, 7], [7, -1, -1, 2], {(0, 3), (0, 4), (3, 4), (1, 5)}),
+        (
+            [0.9, 0.6, 0.7, 0.8, 0.4],
+            [0, 1, -1, -1, 8],
+            [1, 2, 2, 7, 9],
+            {(i, j) for i in CHAIN for j in CHAIN if i < j} | {(3, 8)},
+        ),
+    ],
+    ids=["clusters", "pairs that are likely the same"],
+)
+def test_classes_of_pairs_are_their_clusters_and_what_is_likely_the_same(label, group, other, kin):
+    one, size = torch.eye(len(label)), 2 * len(label)
+    codes = {"label": torch.tensor(label), "group": torch.tensor(group), "positive_group": torch.tensor(other)}
+    embedding, code = classes(EncodedBatch(Encoding(one), Encoding(one + 1), **codes))
     assert torch.equal(embedding, torch.cat([one, one + 1]))
     same = (code[:, None] == code).tolist()
-    kin = {(0, 3), (0, 4), (3, 4), (1, 5)}
-    assert {(i, j) for i in range(8) for j in range(i + 1, 8) if same[i][j]} == kin
-
-
-def test_a_pair_that_is_likely_the_same_is_of_one_class_whatever_its_clusters():
-    one = torch.eye(5)
-    encoded = EncodedBatch(
-        Encoding(one),
-        Encoding(one + 1),
-        label=torch.tensor([0.9, 0.6, 0.7, 0.8, 0.4]),
-        group=torch.tensor([0, 1, -1, -1, 8]),
-        positive_group=torch.tensor([1, 2, 2, 7, 9]),
-    )
-    code = classes(encoded)[1]
-    same = (code[:, None] == code).tolist()
-    chain = [0, 1, 2, 5, 6, 7]  # 0 is like 1, which is like 2, and so is a text of no known cluster
-    kin = {(i, j) for i in chain for j in chain if i < j} | {(3, 8)}
-    assert {(i, j) for i in range(10) for j in range(i + 1, 10) if same[i][j]} == kin
+    assert {(i, j) for i in range(size) for j in range(i + 1, size) if same[i][j]} == kin
 
 
 def two_towers(role, seed):
