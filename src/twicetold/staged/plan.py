@@ -1,6 +1,5 @@
 """The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -105,14 +104,14 @@ class Plan:
     bins: int = 0
 
     @classmethod
-    def read(cls, folder: Path, name: str = PLAN) -> "Plan":
-        """One of a folder: the last one, or the one of a name that `write` gave.
+    def read(cls, folder: Path) -> "Plan":
+        """The plan of a folder.
 
         Raises:
             FileNotFoundError: if there is none.
             ValueError: if it is damaged.
         """
-        path = folder / name
+        path = folder / PLAN
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             decision = content.pop("decision")
@@ -127,17 +126,11 @@ class Plan:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
 
-    def write(self) -> str:
-        """Write it to its folder, as the last one and under a name of its own.
-
-        A task that is left over from a call that was killed, such as a job of Slurm, never sees a later plan.
-        """
+    def write(self) -> None:
+        """Write it to its folder."""
         content = asdict(replace(self, folder=Path()))
         del content["folder"]
-        name = f"plan-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}.json"
-        for each in (name, PLAN):
-            write_json(self.folder / each, content)
-        return name
+        write_json(self.folder / PLAN, content)
 
     def file(self, stage: str, name: str, kind: str) -> Path:
         """A file of a stage; what `join` writes is not in the folder of the stages."""
