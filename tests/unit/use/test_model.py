@@ -98,14 +98,6 @@ def test_a_text_encoder_is_a_step_of_a_pipeline(run, questions):
     )
 
 
-def test_a_text_encoder_takes_a_loaded_model(run, questions):
-    texts = questions.texts.to_pylist()
-    model = twicetold.load(run())
-    encoder = twicetold.TextEncoder(model)
-    np.testing.assert_array_equal(encoder.transform(texts).toarray(), model.encode(texts).toarray())
-    assert repr(encoder) == f"TextEncoder(model={model!r})"
-
-
 def test_clones_of_a_text_encoder_share_its_model(run, questions):
     texts = questions.texts.to_pylist()
     labels = [number % 2 for number in range(len(texts))]
