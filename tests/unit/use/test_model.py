@@ -134,12 +134,9 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": "0.5"}, "threshold: expected a number, got '0.5' of type str"),
         ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
         ({"review": 2.5}, "review: expected a whole number, got 2.5 of type float"),
-        ({"keep": ("newest",)}, 'keep: expected a rule and a column, such as ("newest", frame["date"])'),
         ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
-        ({"same": "shop"}, "same: expected a list, such as [column], got str"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitted):
