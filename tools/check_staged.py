@@ -44,9 +44,7 @@ def by_spark(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
-    frame = spark.createDataFrame(
-        [tuple(task) for task in tasks], "stage string, name string, digest string, plan string"
-    )
+    frame = spark.createDataFrame([tuple(task) for task in tasks], "stage string, name string, digest string")
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

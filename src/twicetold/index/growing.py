@@ -16,7 +16,7 @@ from twicetold.index.folder import IndexManifest
 from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow
 from twicetold.index.search import links as links_of
 from twicetold.index.search import score_constant
-from twicetold.index.state import IndexState, count_of, groups_of, names_of, part_of
+from twicetold.index.state import IndexState, count_of, groups_of, names_of, part_of, rows_of_ids, some
 from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
@@ -107,7 +107,11 @@ def grown(
         ValueError: as `TextIndex.add`.
         TypeError: as `names_of`.
     """
-    names, manifest, known = state.new_ids(texts, ids), state.manifest, count_of(state.segments)
+    manifest, known = state.manifest, count_of(state.segments)
+    names = names_of(texts, ids, first=manifest.added)
+    if taken := [names[place] for place in np.flatnonzero(rows_of_ids(state.segments, names) >= 0).tolist()]:
+        hint = "give the texts ids of their own" if ids is None else "remove these texts first, or leave them out"
+        raise ValueError(f"the index has a text with the id {some(taken)} already: {hint}. Nothing was added")
     if not len(texts):
         return state, Added([], np.empty(0, np.int64), 0, GroupChanges())
     queries, documents = search_vectors(model.trained, texts)

@@ -46,29 +46,6 @@ class IndexState:
     def __len__(self) -> int:
         return sum(segment.count for segment in self.segments)
 
-    @property
-    def ids(self) -> list[str]:
-        """Ids of all texts, part by part."""
-        return [i for s in self.segments for i in s.texts.column("id").filter(pa.array(s.alive)).to_pylist()]
-
-    @property
-    def groups(self) -> NDArray[np.int64]:
-        """Group of each text, in the order of `ids`."""
-        return groups_of(self.segments)[alive_of(self.segments)]
-
-    def new_ids(self, texts: Sequence[str], ids: TextsLike | None) -> list[str]:
-        """(N,) names of texts that are to be added.
-
-        Raises:
-            ValueError: if a name is there already; and as `names_of`.
-            TypeError: as `names_of`.
-        """
-        names = names_of(texts, ids, first=self.manifest.added)
-        if taken := [names[place] for place in np.flatnonzero(rows_of_ids(self.segments, names) >= 0).tolist()]:
-            hint = "give the texts ids of their own" if ids is None else "remove these texts first, or leave them out"
-            raise ValueError(f"the index has a text with the id {some(taken)} already: {hint}. Nothing was added")
-        return names
-
     def in_groups(self, groups: Ints) -> "IndexState":
         """With other groups of the (M,) texts; a part whose groups do not change stays as it is."""
         own = ((segment, groups[first : first + len(segment)]) for first, segment in numbered(self.segments))

@@ -27,7 +27,7 @@ from twicetold.index.folder import IndexManifest, locked, new_folder, read, save
 from twicetold.index.growing import Added, grown
 from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import Segment
-from twicetold.index.state import IndexState, rows_of, table_of
+from twicetold.index.state import IndexState, alive_of, groups_of, rows_of, table_of
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
@@ -113,12 +113,14 @@ class TextIndex:
     @property
     def ids(self) -> list[str]:
         """Ids of all texts, part by part."""
-        return self._state.ids
+        return [
+            name for part in self._segments for name in part.texts.column("id").filter(pa.array(part.alive)).to_pylist()
+        ]
 
     @property
     def groups(self) -> NDArray[np.int64]:
         """Group of each text, in the order of `ids`."""
-        return self._state.groups
+        return groups_of(self._segments)[alive_of(self._segments)]
 
     @property
     def parts(self) -> int:

@@ -23,15 +23,14 @@ so a join of dense vectors (`dense_join`) leaves few pairs. Where it leaves more
 Nothing is approximate. Each pair that is left is compared by itself, so what is found does not depend on how rows come
 in blocks. Rows that share no column are not found, whatever the threshold.
 
-Shape letters: n queries or rows, m documents, D columns, F of them that many rows have, B baskets, e entries, L pairs.
+Shape letters: n queries or rows, m documents, D columns, F of them that many rows have, B baskets, L pairs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs, gathered, spread, verified
@@ -50,8 +49,6 @@ SAMPLE, LOOSE = 1000, 0.02  # rows whose pairs say how good bounds are, and shar
 ROWS = 65_536  # that are divided at a time
 ROUNDING = 1e-5  # of float32 sums
 SHARED = float(np.finfo(np.float32).tiny)  # the least product of sparse rows that share a column
-Bound: TypeAlias = Callable[[Ints, Ints], Floats]
-"""From pairs of rows to the most that what is left out adds to their dot products."""
 
 
 def pairs_between(queries: Matrix, documents: Matrix, threshold: float) -> Pairs:
@@ -85,30 +82,24 @@ def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
     """
     longest = float(np.sqrt(max(squared_norms(rows).max(initial=0.0), 1e-12)))
     rare, prefixes = _parts(rows, COMMON * threshold / longest)
-    common = prefixes.common
     every = float((np.bincount(rows.indices, minlength=rows.shape[1]).astype(np.float64) ** 2).sum())
     if _work(rare).sum() > WORTH * rows.shape[0] ** 2 + SHARE * every:
         return None
-
-    def of_the_longer(left: Ints, right: Ints) -> Floats:
-        return longest * np.maximum(common[left], common[right])
-
-    least = threshold - longest * float(common.max(initial=0.0)) - ROUNDING
-    return gathered(by_parts(rows, rare, threshold, [of_the_longer, prefixes.most], least=least), most)
+    return gathered(_of_parts(rows, rare, threshold, prefixes, longest), most)
 
 
-def by_parts(
-    rows: Any, parts: Any, threshold: float, bounds: Sequence[Bound], *, least: float = -np.inf
-) -> Iterator[Pairs]:
-    """The pairs i < j of rows whose parts share a column, with ⟨row_i, row_j⟩ >= threshold.
+def _of_parts(rows: Any, parts: Any, threshold: float, prefixes: "_Prefixes", longest: float) -> Iterator[Pairs]:
+    """The pairs i < j of rows whose rare parts share a column, with ⟨row_i, row_j⟩ >= threshold.
 
     Args:
         rows: (n, D) CSR.
-        parts: (n, D) CSR, some entries of each row, whose products are computed.
+        parts: (n, D) CSR, the rare part of each row.
         threshold: above 0.
-        bounds: of what the other entries add; the cheapest first.
-        least: a product of parts that matters.
+        prefixes: the common parts.
+        longest: largest norm of a row.
     """
+    common = prefixes.common
+    least = threshold - longest * float(common.max(initial=0.0)) - ROUNDING
     block = np.floor(np.cumsum(_work(parts)) / WORK).astype(np.int64)
     starts = np.append(np.flatnonzero(np.append(True, np.diff(block) > 0))[: len(block)], len(block))
 
@@ -118,10 +109,11 @@ def by_parts(
         some = np.flatnonzero(near.data >= least)  # most products are too small whatever the other entries are
         left = np.searchsorted(near.indptr, some, side="right") - 1 + start
         right, product = near.indices[some].astype(np.int64) + first, near.data[some]
-        keep = right > left
-        for bound in bounds:
-            left, right, product = left[keep], right[keep], product[keep]
-            keep = product + bound(left, right) >= threshold - ROUNDING
+        later = right > left
+        left, right, product = left[later], right[later], product[later]
+        keep = product + longest * np.maximum(common[left], common[right]) >= threshold - ROUNDING
+        left, right, product = left[keep], right[keep], product[keep]
+        keep = product + prefixes.most(left, right) >= threshold - ROUNDING
         return verified(rows, left[keep], rows, right[keep], threshold)
 
     for numbers in np.array_split(np.arange(len(starts) - 1), max(1, min(STRIPES, len(starts) - 1))):
@@ -161,29 +153,6 @@ def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | 
         return verified(queries, left[later], documents, right[later], max(threshold, SHARED))
 
     return gathered(in_parallel(compare, -(-count // step)), most)
-
-
-def common_entries(rows: Any, frequency: Ints, bound: float) -> NDArray[np.bool_]:
-    """(e,) whether each entry of (n, D) CSR rows is in the common part of its row.
-
-    Args:
-        rows: (n, D) CSR.
-        frequency: (D,) of columns; of equal ones the first comes first.
-        bound: the largest norm of a common part.
-    """
-    number = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((rows.indices, -frequency[rows.indices], number))
-    total = np.cumsum(rows.data[order].astype(np.float64) ** 2)
-    before = np.append(0.0, total)[rows.indptr[:-1]]
-    found = np.empty(len(order), bool)
-    found[order] = total - before[number] <= bound**2
-    return found
-
-
-def only(rows: Any, kept: NDArray[np.bool_]) -> Any:
-    """(n, D) CSR rows with some of their e entries."""
-    before = np.append(0, np.cumsum(kept))
-    return sparse.csr_matrix((rows.data[kept], rows.indices[kept], before[rows.indptr]), rows.shape)
 
 
 def squared_norms(rows: Any) -> Floats:
@@ -236,12 +205,15 @@ class _Prefixes:
 
 
 def _parts(rows: Any, bound: float) -> tuple[Any, _Prefixes]:
-    """The rare parts as CSR, and what is known of the common ones."""
+    """The rare parts as CSR, and what is known of the common ones, whose norms are at most a bound."""
     count, width = rows.shape
     number = np.repeat(np.arange(count), np.diff(rows.indptr))
     frequency = np.bincount(rows.indices, minlength=width)
-    is_common = common_entries(rows, frequency, bound)
     square = rows.data.astype(np.float64) ** 2
+    order = np.lexsort((rows.indices, -frequency[rows.indices], number))
+    total = np.cumsum(square[order])
+    is_common = np.empty(len(order), bool)
+    is_common[order] = total - np.append(0.0, total)[rows.indptr[:-1]][number] <= bound**2
     common = np.sqrt(np.bincount(number[is_common], weights=square[is_common], minlength=count))
     rank = np.empty(width, np.int64)
     rank[np.lexsort((np.arange(width), -frequency))] = np.arange(width)
@@ -252,7 +224,9 @@ def _parts(rows: Any, bound: float) -> tuple[Any, _Prefixes]:
     at = number * (len(edges) + 1) + np.searchsorted(edges, place, side="right")
     squares = np.bincount(at, weights=square, minlength=count * (len(edges) + 1)).reshape(count, -1)
     norms = np.sqrt(np.cumsum(squares[:, :-1], axis=1))
-    return only(rows, ~is_common), _Prefixes(common, np.searchsorted(edges, end), norms)
+    rare, before = ~is_common, np.append(0, np.cumsum(~is_common))
+    parts = sparse.csr_matrix((rows.data[rare], rows.indices[rare], before[rows.indptr]), rows.shape)
+    return parts, _Prefixes(common, np.searchsorted(edges, end), norms)
 
 
 def _work(rows: Any) -> Floats:

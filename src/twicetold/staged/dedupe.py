@@ -28,12 +28,13 @@ import numpy as np
 from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped, unknown_texts
 from twicetold.dedupe.options import EXACT_UP_TO, of_stage
 from twicetold.dedupe.results import DedupeSummary, summary_from_json
+from twicetold.evaluation.decision import Decision
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.staged.groups import LOOKED_AT, SHOWN
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
-from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, written
+from twicetold.staged.plan import DROPPED, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
 
@@ -134,11 +135,11 @@ class _Stages:
         self.plan = replace(self.plan, width=vectors["width"])
         state = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
-        link = known["link"]
-        self.plan = with_shards(replace(self.plan, link=Link(**link)))
+        decision, constant = known["decision"], known["constant"]
+        self.plan = with_shards(replace(self.plan, decision=Decision(**decision), constant=constant))
         state = digest(state, vectors["fingerprint"])
         encoded = self.all("encode", self.plan.blocks, state)
-        links, state = self._links(digest(state, link))
+        links, state = self._links(digest(state, decision, constant))
         state = digest(state, settings.memory)
         self.plan = replace(self.plan, bins=self.one("components", state)["bins"])
         state = digest(state, *of_stage(settings, "group"))

@@ -104,7 +104,7 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
         Their number, a pair as often as it is in a cell.
     """
     number, cells, vectors = _shard(plan, int(name))
-    pairs = in_numbers(cells.pairs((vectors, vectors), plan.known.least - plan.known.constant), number, number)
+    pairs = in_numbers(cells.pairs((vectors, vectors), plan.link.threshold - plan.constant), number, number)
     return {"links": write_links(plan.file("links", name, "links"), pairs)}
 
 
@@ -139,7 +139,7 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    least = plan.known.least - plan.known.constant
+    least = plan.link.threshold - plan.constant
     left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
 
     def pairs() -> Iterator[Pairs]:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from twicetold.dedupe.caution import chains_in, evenly
 from twicetold.dedupe.groups import Grouped
 from twicetold.dedupe.pairs import PairsByVectors
-from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links, describe
 from twicetold.staged.arrays import LINK, Arrays, Numbers, read_links, write_arrays, write_numbers
@@ -94,10 +93,9 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
         the links.
     """
     texts, links = _links(plan, int(name))
-    known, vectors = plan.known, vectors_of(plan, texts)
-    decision = Decision(known.least, known.slope, known.intercept)
-    pairs = PairsByVectors((vectors, vectors), decision, known.constant)
-    codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
+    least, vectors = plan.link.threshold, vectors_of(plan, texts)
+    pairs = PairsByVectors((vectors, vectors), plan.link, plan.constant)
+    codes = pairs.groups(links, least, plan.settings.rule, positions=texts)(least)
     grouped = Grouped.of(pairs, links, codes, plan.settings, lengths=lambda: lengths_of(plan, texts))
     first = np.unique(codes, return_index=True)[1]
     content = {
@@ -107,7 +105,7 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
         "probability": grouped.probability,
     }
     write_arrays(plan.file("group", name, "groups"), content)
-    chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))
+    chains, some = chains_in(codes, links, pairs, least=least), links.take(evenly(len(links), LOOKED_AT))
     return {
         "links": len(links),
         "loosest": _loosest(codes, links, texts),
@@ -127,7 +125,7 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     left, right, dot = (np.concatenate(pieces) for pieces in sides.values())
     texts = np.unique(np.concatenate([left, right]))
     one, other = (np.searchsorted(texts, side) for side in (left, right))
-    return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
+    return texts, Links.of(len(texts), one, other, dot + plan.constant)
 
 
 def _loosest(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:

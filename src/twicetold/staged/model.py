@@ -4,6 +4,7 @@ Blocks are of the numbers of distinct texts, not of parts, and as large as those
 vectors of other blocks may have other last bits.
 """
 
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from twicetold.dedupe.pairs import PairsByVectors, pairs_of
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary
 from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
+from twicetold.evaluation.decision import Decision
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
@@ -90,19 +92,14 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
     """The score from which a pair is a link among so many texts, and what is known of links.
 
     Returns:
-        `plan.Link` as `link`, and a `DedupeSummary` of threshold and warnings in JSON as `summary`.
+        `decision` and `constant` as a plan has them, and a `DedupeSummary` of threshold and warnings in JSON.
     """
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs, settings, plan.distinct)
     summary = DedupeSummary(DedupeCounts(plan.rows, plan.distinct), link, tuple(threshold_warnings(model)))
-    known = {
-        "least": float(link.score),
-        "constant": float(pairs.constant),
-        "slope": float(pairs.decision.slope),
-        "intercept": float(pairs.decision.intercept),
-    }
-    return {"link": known, "summary": summary.to_json()}
+    decision = Decision(float(link.score), float(pairs.decision.slope), float(pairs.decision.intercept))
+    return {"decision": asdict(decision), "constant": float(pairs.constant), "summary": summary.to_json()}
 
 
 def encode(plan: Plan, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from twicetold.files import TEMPORARY
-from twicetold.staged.plan import DROPPED, Part, Plan, require_names, written
+from twicetold.staged.plan import DROPPED, Part, Plan, written
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
 STAGES = ".stages"  # in the folder that is written, while it is
@@ -19,17 +19,19 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
     Raises:
         ValueError: if there are none, or two would be written under one name.
     """
-    parts = []
+    parts, sources = [], dict[str, str]()
     for path in sorted(folder.iterdir()):
         suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
         if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
             continue
+        name = written(path.name)
+        if (source := sources.setdefault(name, path.name)) != path.name:
+            raise ValueError(f"expected parts with different names, {source} and {path.name} would both be {name}")
         about = path.stat()
         file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
         parts.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
     if not parts:
         raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
-    require_names(parts)
     return tuple(parts)
 
 

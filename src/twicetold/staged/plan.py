@@ -1,14 +1,13 @@
 """The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
-import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from twicetold.dedupe.options import KEEP, DedupeOptions
+from twicetold.evaluation.decision import Decision
 from twicetold.files import write_json
 from twicetold.tables.streams import compression_of
 
@@ -75,23 +74,6 @@ class Settings(DedupeOptions):
 
 
 @dataclass(frozen=True)
-class Link:
-    """Definition of a link; see `dedupe.pairs.PairsByVectors` and `dedupe.thresholds.LinkThreshold`.
-
-    Args:
-        least: score from which a pair is one.
-        constant: score minus dot product.
-        slope: of the log-odds in the score.
-        intercept: log-odds at score 0.
-    """
-
-    least: float
-    constant: float
-    slope: float
-    intercept: float
-
-
-@dataclass(frozen=True)
 class Plan:
     """See the head of this module.
 
@@ -102,7 +84,8 @@ class Plan:
         offsets: (parts + 1,) rows before each part.
         distinct: number of distinct texts.
         width: columns of the vectors.
-        link: what is a link.
+        decision: score from which a pair is a link, and its calibration.
+        constant: score minus dot product.
         cells: number of cells; 0: each text is compared with all others.
         shards: tasks that look for links.
         bins: tasks that group.
@@ -114,45 +97,40 @@ class Plan:
     offsets: tuple[int, ...] = ()
     distinct: int = 0
     width: int = 0
-    link: Link | None = None
+    decision: Decision | None = None
+    constant: float = 0.0
     cells: int = 0
     shards: int = 0
     bins: int = 0
 
     @classmethod
-    def read(cls, folder: Path, name: str = PLAN) -> "Plan":
-        """One of a folder: the last one, or the one of a name that `write` gave.
+    def read(cls, folder: Path) -> "Plan":
+        """The plan of a folder.
 
         Raises:
             FileNotFoundError: if there is none.
             ValueError: if it is damaged.
         """
-        path = folder / name
+        path = folder / PLAN
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            link = content.pop("link")
+            decision = content.pop("decision")
             return cls(
                 folder=folder,
                 settings=Settings(**content.pop("settings")),
                 parts=tuple(Part(*part) for part in content.pop("parts")),
                 offsets=tuple(content.pop("offsets")),
-                link=None if link is None else Link(**link),
+                decision=None if decision is None else Decision(**decision),
                 **content,
             )
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
 
-    def write(self) -> str:
-        """Write it to its folder, as the last one and under a name of its own.
-
-        A task that is left over from a call that was killed, such as a job of Slurm, never sees a later plan.
-        """
+    def write(self) -> None:
+        """Write it to its folder."""
         content = asdict(replace(self, folder=Path()))
         del content["folder"]
-        name = f"plan-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}.json"
-        for each in (name, PLAN):
-            write_json(self.folder / each, content)
-        return name
+        write_json(self.folder / PLAN, content)
 
     def file(self, stage: str, name: str, kind: str) -> Path:
         """A file of a stage; what `join` writes is not in the folder of the stages."""
@@ -187,10 +165,10 @@ class Plan:
         return numbered(-(-self.distinct // BLOCK))
 
     @property
-    def known(self) -> Link:
-        """Definition of a link, once it is known."""
-        assert self.link is not None
-        return self.link
+    def link(self) -> Decision:
+        """Score from which a pair is a link, and its calibration, once they are known."""
+        assert self.decision is not None
+        return self.decision
 
 
 def numbered(count: int) -> list[str]:
@@ -201,22 +179,6 @@ def numbered(count: int) -> list[str]:
 def bounds(block: int | str, count: int) -> tuple[int, int]:
     """First distinct text of a block, and the one after its last."""
     return int(block) * BLOCK, min((int(block) + 1) * BLOCK, count)
-
-
-def require_names(parts: Sequence[Part]) -> None:
-    """Check that parts that are written will have names of their own.
-
-    Raises:
-        ValueError: if two would have one.
-    """
-    sources: dict[str, str] = {}
-    for part in parts:
-        name = written(part.name)
-        if name in sources:
-            raise ValueError(
-                f"expected parts with different names, {sources[name]} and {part.name} would both be {name}"
-            )
-        sources[name] = part.name
 
 
 def written(name: str) -> str:

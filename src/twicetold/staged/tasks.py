@@ -52,13 +52,11 @@ class Task(NamedTuple):
         stage: one of `STAGES`.
         name: within the stage.
         digest: of all that it depends on.
-        plan: name of the plan to go by; known once it is to be done.
     """
 
     stage: str
     name: str
     digest: str
-    plan: str = ""
 
 
 Progress: TypeAlias = Callable[[str], None]
@@ -91,7 +89,7 @@ def run(folder: str | Path, task: Task) -> None:
         folder: of the stages, with their plan.
         task: of one stage.
     """
-    plan = Plan.read(Path(folder), task.plan)
+    plan = Plan.read(Path(folder))
     forget_peak()
     began = time.process_time()
     if task.stage not in STAGES:
@@ -172,8 +170,7 @@ class Work:
         if pending:
             before = f", {len(tasks) - len(pending)} of {len(tasks)} done before" if len(pending) < len(tasks) else ""
             self.progress(f"{stage}: {len(pending)} task{'s' if len(pending) > 1 else ''}{before}")
-            written = plan.write()
-            pending = [task._replace(plan=written) for task in pending]
+            plan.write()
         for count, task in enumerate(self.launch(plan.folder, pending) if pending else (), 1):
             marks[task.name] = _mark(plan, task)
             now = time.monotonic()
@@ -204,8 +201,7 @@ def _mark(plan: Plan, task: Task) -> Done | None:
 
 
 def tidy(out: Path, stages: Path) -> None:
-    """Delete what a kill left half written, and plans of earlier calls."""
-    folders = (out, out / DROPPED, *stages.glob("*/"))
-    leftovers = [path for folder in folders for path in folder.glob(f"{TEMPORARY}*")]
-    for path in [*leftovers, *stages.glob("plan-*.json")]:
-        path.unlink(missing_ok=True)
+    """Delete what a kill left half written."""
+    for folder in (out, out / DROPPED, *stages.glob("*/")):
+        for path in folder.glob(f"{TEMPORARY}*"):
+            path.unlink(missing_ok=True)

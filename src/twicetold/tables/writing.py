@@ -6,7 +6,7 @@ Shape letters: R rows of a block.
 import csv
 import json
 from dataclasses import replace
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,19 +16,18 @@ from twicetold.tables.blocks import Block, index_columns
 from twicetold.tables.cells import delimited_texts, json_texts, require_distinct
 
 
-class Writer(Protocol):
+class Writer:
     """A file that is being written."""
 
     def write(self, block: Block) -> None:
         """Append rows. The first block says what the columns are."""
-        ...
+        raise NotImplementedError
 
     def close(self) -> None:
         """Write what is left; the stream stays open."""
-        ...
 
 
-class Delimited:
+class Delimited(Writer):
     """CSV or TSV; a missing value is an empty field, and `tables.cells` says how values are spelt."""
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
@@ -49,11 +48,8 @@ class Delimited:
         self.stream.write("".join(lines).encode())
         self.stream.flush()
 
-    def close(self) -> None:
-        """See `Writer`."""
 
-
-class JsonLines:
+class JsonLines(Writer):
     """One JSON object a line. Rows that come from JSON lines keep their spelling."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -75,11 +71,8 @@ class JsonLines:
         self.stream.write("".join(lines).encode())
         self.stream.flush()
 
-    def close(self) -> None:
-        """See `Writer`."""
 
-
-class Parquet:
+class Parquet(Writer):
     """Parquet, with the columns and types of the first block."""
 
     def __init__(self, stream: IO[bytes]) -> None:

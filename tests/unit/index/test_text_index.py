@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
-from hydra.utils import instantiate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -19,10 +17,10 @@ import twicetold
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.bm25 import Bm25Weights
-from twicetold.features.word_hashing import WordHashing
 from twicetold.index import open_index, segments
 from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA
+from twicetold.models.bm25 import SymmetricBm25
 from twicetold.neighbours import exact_search
 from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.scoring import Scorer
@@ -31,27 +29,9 @@ from twicetold.use.model import Model
 WORDS = "bank rate cut film star award drug trial phone chip game vote".split()
 
 
-FURTHER = {
-    "bm25": (Bm25Weights, {"_target_": "twicetold.models.bm25.SymmetricBm25"}),
-    "static_mlp": (
-        WordHashing,
-        {
-            "_target_": "twicetold.models.static_mlp.StaticMlp",
-            "embedding": 8,
-            "own": 0,
-            "init_std": 0.5,
-            "input_dropout": 0.0,
-            "head": [4],
-            "dropout": 0.0,
-            "scale": 5.0,
-        },
-    ),
-}
-
-
 @pytest.fixture
 def models(run, questions):
-    """Models by family: `tfidf` and `static` in a folder, others in memory; `pair` is an ensemble of these two."""
+    """Models by family: `tfidf` and `static` in a folder, `bm25` and the ensemble `pair` of the first two in memory."""
 
     @functools.cache
     def _models(family):
@@ -61,11 +41,8 @@ def models(run, questions):
         if family == "pair":
             members = {name: replace(_models(name).trained, decision=decision) for name in ("tfidf", "static")}
             return Model(Ensemble(members, decision, False), Path("nowhere"))
-        kind, encoder = FURTHER[family]
-        featuriser = kind().fit(questions.texts_of("train"))
-        torch.manual_seed(0)
-        built = instantiate(encoder, **featuriser.shape).eval()
-        return Model(Scorer(featuriser, built, decision), Path("nowhere"))
+        featuriser = Bm25Weights().fit(questions.texts_of("train"))
+        return Model(Scorer(featuriser, SymmetricBm25(**featuriser.shape), decision), Path("nowhere"))
 
     return _models
 
@@ -97,16 +74,12 @@ class Reference:
         return [pair for pair in found if pair[1] > 0 or not sparse.issparse(self.model.encode(["a"]))]
 
     def add(self, names, texts):
-        """Each text with links joins what they connect."""
+        """What links connect becomes one group, which has the number that most of its texts had."""
         links = []
         for name, text in zip(names, texts):
             links += [(name, other) for other, score in self.scores(text) if score >= self.threshold]
             links += [(name, other) for other, known in self.texts.items() if known == text]
             self.texts[name] = text
-        self.connect(links)
-
-    def connect(self, links):
-        """Make what links connect one group, which has the number that most of its texts had."""
         node = {name: ("old", self.groups[name]) if name in self.groups else ("new", name) for name in self.texts}
         code = {each: number for number, each in enumerate(dict.fromkeys(node.values()))}
         for name, other in links:
@@ -192,9 +165,12 @@ def test_every_kind_of_score_is_the_models_own(family, models):
         assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
-def test_a_model_whose_score_is_no_dot_product_is_refused(models):
-    with pytest.raises(TypeError, match="no dot products of a vector for each text"):
-        models("static_mlp").index(["bank rate"])
+def test_a_model_whose_score_is_no_dot_product_is_refused(models, tmp_path, monkeypatch):
+    models("static").index(["bank rate"]).save(tmp_path / "index")
+    monkeypatch.setattr("twicetold.trained.reading.EncodedTexts.score_is_dot_product", False)
+    for use in (lambda: models("static").index(["bank rate"]), lambda: open_index(tmp_path / "index")):
+        with pytest.raises(TypeError, match="no dot products of a vector for each text"):
+            use()
 
 
 def test_without_groups_each_text_has_one_of_its_own(models):

@@ -161,7 +161,7 @@ def counted(*given):
     return search(*given)
 
 model.loaded, model.search_vectors = loaded, counted
-run(sys.argv[1], Task("encode", "000000", "", "plan.json"))
+run(sys.argv[1], Task("encode", "000000", ""))
 """
 
 

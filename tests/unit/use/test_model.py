@@ -99,14 +99,6 @@ def test_a_text_encoder_is_a_step_of_a_pipeline(run, questions):
     )
 
 
-def test_a_text_encoder_takes_a_loaded_model(run, questions):
-    texts = questions.texts.to_pylist()
-    model = twicetold.load(run())
-    encoder = twicetold.TextEncoder(model)
-    np.testing.assert_array_equal(encoder.transform(texts).toarray(), model.encode(texts).toarray())
-    assert repr(encoder) == f"TextEncoder(model={model!r})"
-
-
 def test_clones_of_a_text_encoder_share_its_model(run, questions):
     texts = questions.texts.to_pylist()
     labels = [number % 2 for number in range(len(texts))]
@@ -143,12 +135,9 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": "0.5"}, "threshold: expected a number, got '0.5' of type str"),
         ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
         ({"review": 2.5}, "review: expected a whole number, got 2.5 of type float"),
-        ({"keep": ("newest",)}, 'keep: expected a rule and a column, such as ("newest", frame["date"])'),
         ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
-        ({"same": "shop"}, "same: expected a list, such as [column], got str"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitted):
