@@ -15,13 +15,12 @@ from twicetold.features.folded_characters import FoldedCharacters
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.index.search import score_constant
 from twicetold.models.matcher import PairMatcher
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
-from twicetold.trained.ensemble import Ensemble, Weights
+from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -212,7 +211,7 @@ def test_a_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds
     one, other = ensemble.embed(left), ensemble.embed(right)
     assert sp.issparse(one) is any(kind == "tfidf" for kind, weight in zip(kinds, ensemble.stacked.members) if weight)
     dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
-    np.testing.assert_allclose(dots + score_constant(ensemble), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(dots + constant(ensemble), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_features_of_a_matcher_are_weighed_beside_the_scores_of_all_members(trained, questions):
