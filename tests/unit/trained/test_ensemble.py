@@ -17,13 +17,12 @@ from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.index.text_index import constant
 from twicetold.models.matcher import PairMatcher
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
-from twicetold.trained.ensemble import Ensemble, Weights
+from twicetold.trained.ensemble import Ensemble, Weights, constant
 from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
