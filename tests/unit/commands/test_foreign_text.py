@@ -32,7 +32,6 @@ ABSENT = {
         ("build", "{model}", "{texts}", "-o", "x", "--id", "{}"),
         ("add", "{}", "{texts}"),
         ("remove", "{}", "{}"),
-        ("add", "index", "--pairs", "{}"),
         ("info", "{}"),
         ("{}",),
     ],
