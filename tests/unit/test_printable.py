@@ -11,7 +11,7 @@ from twicetold.printable import differing, json_text, print, printable, without_
 from twicetold_lab.tracking import Settings
 from twicetold_lab.tracking.pages import runs_page
 from twicetold_lab.tracking.run import flatten
-from twicetold_lab.tracking.store import readable, warn_untracked
+from twicetold_lab.tracking.store import warn_untracked
 
 CONTROLS = [chr(code) for code in [*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066, 0x2028, 0xD800]]
 SECRET = "s3cr:t/w@rd"
@@ -63,12 +63,10 @@ def test_an_error_of_mlflow_prints_and_logs_no_password(address, caplog, tmp_pat
     caplog.set_level(logging.DEBUG)
     error = RuntimeError(f"unexpected {address}\x1b[2J")
     warn_untracked("start the run", error)
-    with pytest.raises(ValueError, match="could not find it") as caught, readable("find it"):
-        raise error
     with pytest.raises(SystemExit) as ended, readable_errors():
         raise OSError(str(error))
     logged = flatten({"tracking": {"uri": address}, "list": [address]})
-    said = f"{caplog.text} {caught.value} {ended.value} {logged}"
+    said = f"{caplog.text} {ended.value} {logged}"
     assert "s3cr" not in said
     assert "\x1b" not in said
     page = runs_page(Settings(True, address, tmp_path, "run"), "1")
