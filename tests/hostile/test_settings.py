@@ -32,7 +32,7 @@ REFUSED = {
         *DAE,
         "objective.alhpa=3",
     ): "error: there is no objective.alhpa: did you mean objective.alpha?",
-    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: bimpm, ",
+    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: bge_small, ",
     ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
     ("train", "-m", *DAE, "objective.alpha=1,abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", "-m", *DATA, "model=dae,tfidf", "optimizer.lr=0.1,0.2"): (

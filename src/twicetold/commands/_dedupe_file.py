@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.commands._options import tell_left_out
+from twicetold.commands._progress import tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece

@@ -1,7 +1,6 @@
-"""Arguments and options that several commands have, and what they say of bad rows."""
+"""Arguments and options that several commands have."""
 
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -11,11 +10,9 @@ import typer
 
 from twicetold.commands._progress import progress
 from twicetold.dedupe.options import HELP
-from twicetold.printable import print
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
-    from twicetold.tables.bad_rows import BadRows
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
@@ -172,9 +169,3 @@ def model_and_file(
             f"expected a model before the file, got the file {given[0]}: name the folder of a model, or one file alone"
         )
     return given[0], given[1]
-
-
-def tell_left_out(bad: "BadRows") -> None:
-    """Say on stderr which rows were left out, if any were."""
-    if bad.count:
-        print(f"bad rows left out: {bad.count:,}\n{bad}", file=sys.stderr)

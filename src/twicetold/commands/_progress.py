@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from twicetold.printable import print
 
 if TYPE_CHECKING:
+    from twicetold.tables.bad_rows import BadRows
     from twicetold.use.model import Model
 
 SOON = 1.0
@@ -66,3 +67,9 @@ def load_model(model: str) -> "Model":
         from twicetold.use.model import load
 
         return load(model)
+
+
+def tell_left_out(bad: "BadRows") -> None:
+    """Say on stderr which rows were left out, if any were."""
+    if bad.count:
+        print(f"bad rows left out: {bad.count:,}\n{bad}", file=sys.stderr)

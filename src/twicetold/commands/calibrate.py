@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from twicetold.commands._console import flush_right, tell
-from twicetold.commands._options import Format, Json, Left, Right, SkipBad, file_format, model_and_file, tell_left_out
+from twicetold.commands._options import Format, Json, Left, Right, SkipBad, file_format, model_and_file
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._progress import load_model, progress
+from twicetold.commands._progress import load_model, progress, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from twicetold.commands._options import (
     Right,
     SkipBad,
     file_format,
-    tell_left_out,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._progress import load_model, progress, require_usable
+from twicetold.commands._progress import load_model, progress, require_usable, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 

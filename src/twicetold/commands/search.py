@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Index, IndexModel, Json, Reading, file_format, tell_left_out, with_options
-from twicetold.commands._progress import progress
+from twicetold.commands._options import Index, IndexModel, Json, Reading, file_format, with_options
+from twicetold.commands._progress import progress, tell_left_out
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
