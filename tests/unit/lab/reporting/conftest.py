@@ -97,7 +97,7 @@ def dedupe_metrics(quality: float, *, group: str = "story") -> dict[str, dict[st
 
 def made_run(cell: Cell, metrics: Mapping[str, Mapping[str, float]], summary: Mapping[str, Any], **known: Any):
     """A run of which this is known, without files."""
-    run = RunFolder(Path(f"runs/{cell.name}"), cell)
+    run = RunFolder(Path("made", cell.name), cell)
     vars(run).update(metrics=metrics, summary=summary, **known)
     return run
 
