@@ -23,7 +23,7 @@ from twicetold_lab.reporting.html import content_of
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.runs.folder import read_runs
 
-DATA = "stsb"
+DATA = "uci_news"
 PICTURE = Path("docs/images/cost.svg")
 
 
