@@ -30,7 +30,7 @@ def check(
 
     Examples:
         twicetold check runs/stsb-dae-0
-        twicetold check runs/stsb-dae-0 runs/stsb-tfidf-0 --select TW004
+        twicetold check runs/stsb-dssm-0 runs/stsb-tfidf_letters-0 --select TW004
 
     Each check has a number (docs/guides/checks.md shows them). A check that lacks its file says so. The exit code is 3
     if one of severity error found something, else 0.
