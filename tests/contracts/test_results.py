@@ -1,5 +1,6 @@
 """RESULTS.md is what `report.py --results` makes of the files in Git."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_results_are_a_rendering_of_metrics_summaries_and_cards():
     assert [file for file, text in pages.items() if not file.is_file() or file.read_text() != text] == []
     assert {*Path("docs/results").glob("*.md")} == {*pages} - {Path("RESULTS.md")}
     assert len(Path("RESULTS.md").read_text().splitlines()) <= 300
+    assert not re.search(r"\b(inf|nan)\b", "".join(pages.values()))
 
 
 def test_each_cell_has_the_command_that_trains_it():

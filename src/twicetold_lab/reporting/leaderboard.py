@@ -99,12 +99,12 @@ class Row:
             raise ValueError(f"{names}, {measure}: {error}") from error
 
     def difference(self, other: "Row", measure: str) -> TableCell:
-        """The same as a cell; without an interval where units were not kept."""
+        """The same as a cell; without an interval where units were not kept, or all are one."""
         mine, its = self.value(measure), other.value(measure)
         if self is other or not mine or not its:
             return MISSING
         test, value = self.compared(other, measure), mine.mean - its.mean
-        ends = (test.low, test.high) if test else None
+        ends = (test.low, test.high) if test and math.isfinite(test.low) else None
         order = f"order right by {test.order:.0%}" if test and test.order is not None else ""
         return TableCell(f"{value:+.3f}", order, value, ends, is_difference=True)
 
