@@ -66,9 +66,9 @@ def rendered(root: Path) -> Iterator[Path]:
 
 
 def locked_stages(root: Path) -> dict[str, Any]:
-    """The entries of a checkout's dvc.lock, by stage."""
-    stages: dict[str, Any] = _read(root / "dvc.lock")["stages"]
-    return stages
+    """The entries of a checkout's dvc.lock, by stage; none where no stage has run."""
+    file = root / "dvc.lock"
+    return dict(_read(file)["stages"]) if file.exists() else {}
 
 
 def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> dict[str, set[str]]:

@@ -1,6 +1,7 @@
 """Observation of a training: its run in MLflow, the terminal. No stage depends on any of it."""
 
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -33,10 +34,10 @@ def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
         BlockingIOError: if another process does.
     """
     who, corpus = training.who, training.corpus
-    with (
-        _sigterm_as_ctrl_c(),
-        only_process(training.checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}"),
-        tracking.start(
+    alone = only_process(training.checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}")
+    with _sigterm_as_ctrl_c(), alone:
+        remove_remains(training.checkpoints)
+        with tracking.start(
             training.tracking,
             experiment=who.data,
             name=training.name,
@@ -44,12 +45,20 @@ def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
             params=params_of(training.cfg, who, training.job.sweep.varies if training.job else ()),
             parent=training.parent,
             resumed=training.checkpoints.is_dir(),
-        ) as run,
-    ):
-        source = f"{Path(training.cfg.paths.processed, training.cfg.data.name)}"
-        for split in ("train", "val"):
-            run.log_dataset(who.data, split=split, digest=who.data_digest, source=source, counts=corpus.card)
-        yield run
+        ) as run:
+            source = f"{Path(training.cfg.paths.processed, training.cfg.data.name)}"
+            for split in ("train", "val"):
+                run.log_dataset(who.data, split=split, digest=who.data_digest, source=source, counts=corpus.card)
+            yield run
+
+
+def remove_remains(checkpoints: Path) -> None:
+    """Remove checkpoints whose removal was cut off by a kill: without the best weights, no training can resume."""
+    if checkpoints.is_dir():
+        from twicetold_lab.training.fit import BEST
+
+        if not (checkpoints / BEST).exists():
+            shutil.rmtree(checkpoints)
 
 
 @contextmanager
