@@ -16,9 +16,9 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 
+import measure_any_file
 import numpy as np
 
-import measure_any_file
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.files import write_text
 from twicetold_lab.matching.learning import held_out, labelled

@@ -3,7 +3,7 @@
 The generic matcher scores the candidate pairs of the texts, and groups are average linkage on its probabilities
 (`matching.compared`). Nothing is learnt from train. Where the matcher of the package has learnt from files of a
 dataset's kind, the one that was learnt from all other kinds takes its place (`held_out.json`, of
-`pipelines/learn_matcher.py`).
+`tools/learn_matcher.py`).
 
 | metric | groups or scores |
 |---|---|

@@ -1,11 +1,11 @@
-"""`pipelines/measure_any_file.py` on small made files: its figures, its two tables, and the page that it writes."""
+"""`tools/measure_any_file.py` on small made files: its figures, its two tables, and the page that it writes."""
 
 import sys
 
+import measure_any_file as script
 import numpy as np
 import pytest
 
-import measure_any_file as script
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.matching.matcher import Matcher
 from twicetold_lab.matching import made

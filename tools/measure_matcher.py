@@ -1,21 +1,22 @@
 """Measure probabilities of the generic matcher on files whose kind was held out, and what answers change.
 
-Usage: python pipelines/measure_matcher.py <mirror>
-
 Examples:
-    python pipelines/measure_matcher.py ../data
-    python pipelines/measure_matcher.py /data/mirror
+    python tools/measure_matcher.py ../data
+    python tools/measure_matcher.py /data/mirror
 
 It prints three tables: the precision of pairs by their probability, and what a stated 0.9 and more meant; F1 of pairs
 in groups after 0, 20 and 50 answers; and the same of files with further columns, without these and with them.
 `measure_any_file.py` has the groups beside those of other libraries.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +33,7 @@ SEEDS = range(10)
 
 def main() -> None:
     """One line for each file."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mirror", type=Path)
     asked = parser.parse_args()
     files = [labelled(file, vectors=True) for file in same_files(asked.mirror)]

@@ -1,28 +1,25 @@
 """Measure dedupe without labels on files whose groups are known, beside other libraries at their usual settings.
 
-Usage: python pipelines/measure_any_file.py MIRROR [--page PAGE]
-
 Examples:
-    python pipelines/measure_any_file.py ../data
-    python pipelines/measure_any_file.py ../data --page docs/explanation/experiments/default-dedupe.md
+    python tools/measure_any_file.py ../data
+    python tools/measure_any_file.py ../data --page docs/explanation/experiments/default-dedupe.md
 
 It prints two tables: F1 of pairs of rows in one group; and the rows that `--drop` keeps. The mirror is a folder of the
 public data. Libraries are those of the extra `bench`; one that is missing is named, and its column is left out.
-
-Options:
-    --page PAGE      write the tables into this page as well, between its two marks
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import combinations
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -46,8 +43,7 @@ from twicetold_lab.reporting.markdown import table
 Ints: TypeAlias = NDArray[np.int64]
 Library: TypeAlias = Callable[[LabelledFile], Ints | None]
 """A function from a file to (n,) the group of each row; None if the file has nothing that the library compares."""
-TOOLS = Path(__file__).parents[1] / "tools"  # of peers.py
-MARKS = ("<!-- measured by pipelines/measure_any_file.py -->", "<!-- end of what was measured -->")
+MARKS = ("<!-- measured by tools/measure_any_file.py -->", "<!-- end of what was measured -->")
 OURS, HELD_OUT, BEST, ALL = "dedupe", "held out", "best threshold", "all labels"
 OWN = (OURS, HELD_OUT, ALL)
 SEMHASH, RATIO, SPLINK = 0.9, 90, 0.95  # semhash's default; a usual choice; that of splink's first example
@@ -97,9 +93,9 @@ class Row:
 
 def main() -> None:
     """Two tables."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mirror", type=Path)
-    parser.add_argument("--page", type=Path)
+    parser.add_argument("--page", type=Path, help="write the tables into this page as well, between its two marks")
     asked = parser.parse_args()
     page = asked.page and between_marks(asked.page.read_text(encoding="utf-8"), "")  # refused before it is measured
     os.environ.setdefault("TWICETOLD_MIRROR", str(asked.mirror))  # has semhash's encoder
@@ -153,7 +149,6 @@ def semhash() -> dict[str, Library]:
     Raises:
         ImportError: if it is not installed, or its encoder cannot be had.
     """
-    sys.path.append(str(TOOLS))
     import peers
 
     try:

@@ -1,22 +1,23 @@
 """Measure what labels let promise: links with a precision of 0.9, by labels that are simulated from the truth.
 
-Usage: python pipelines/measure_labels.py <mirror>
-
 Examples:
-    python pipelines/measure_labels.py ../data
-    python pipelines/measure_labels.py ../data --labels 200 --draws 20
+    python tools/measure_labels.py ../data
+    python tools/measure_labels.py ../data --labels 200 --draws 20
 
 For each file it prints, by the matcher whose kind was held out: the share of draws that give a threshold, that in which
 its links have the precision, the mean width of the interval that is stated for these links, and the share of intervals
 that hold the truth; then recall among the candidates. The last two columns are of the default threshold.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Promise:
 
 def main() -> None:
     """One line for each file, and the means."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mirror", type=Path)
     parser.add_argument("--labels", type=int, default=100)
     parser.add_argument("--draws", type=int, default=10)

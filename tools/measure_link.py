@@ -1,10 +1,8 @@
 """Measure links on pairs of catalogues, by the matcher of the package and by one that was learnt without their kind.
 
-Usage: python pipelines/measure_link.py <mirror> [--lexical]
-
 Examples:
-    python pipelines/measure_link.py ../data
-    python pipelines/measure_link.py ../data --lexical
+    python tools/measure_link.py ../data
+    python tools/measure_link.py ../data --lexical
 
 It prints a table: precision, recall and F1 of pairs, all and one to one, and F1 after answers that are simulated from
 the matches. All attributes of a record are one text; a pair is right if it is a match of train, validation or test.
@@ -14,11 +12,14 @@ Options:
     --lexical        compare letters and words alone
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
 import re
-from pathlib import Path
 
 from twicetold.dedupe.link import Answers, TwoTables
 from twicetold.dedupe.linked_rows import LinkedRows
@@ -39,7 +40,7 @@ ANSWERS = (20, 50)
 
 def main() -> None:
     """One line for each pair of catalogues, matcher, and way of linking."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mirror", type=Path)
     parser.add_argument("--lexical", action="store_true")
     asked = parser.parse_args()
