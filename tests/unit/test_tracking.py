@@ -736,17 +736,6 @@ def test_in_a_checkout_of_another_user_git_is_quoted_once_and_the_run_goes_on(se
     assert "git config --global --add safe.directory" in said
 
 
-def test_a_revision_in_a_checkout_of_another_user_is_refused_in_gits_words(checkout, monkeypatch):
-    assert repository.commit_of("HEAD") == git(checkout, "rev-parse", "HEAD")
-    with pytest.raises(ValueError, match="git knows no commit 'nowhere' in"):
-        repository.commit_of("nowhere")
-    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    for ask in (repository.commit_of, lambda revision: repository.files_at(revision, "src", ["code.py"])):
-        with pytest.raises(ValueError, match="says: fatal: detected dubious ownership") as refusal:
-            ask("HEAD")
-        assert "git knows no commit" not in str(refusal.value)
-
-
 def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):
     (checkout / "installed").mkdir()
     monkeypatch.setattr(repository, "REPOSITORY", checkout / "installed")
