@@ -67,16 +67,12 @@ class Table:
     rows: tuple[TableRow, ...]
     of: str = "model"
 
-    def with_columns(self, keep: Sequence[int]) -> "Table":
-        """The same rows with some columns."""
-        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
-        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
-
     @property
     def known(self) -> "Table":
-        """The columns in which something is known."""
-        places = range(len(self.columns))
-        return self.with_columns([i for i in places if any(cells[i].text != NOTHING for _, cells in self.rows)])
+        """The same rows with the columns in which something is known."""
+        keep = [i for i in range(len(self.columns)) if any(cells[i].text != NOTHING for _, cells in self.rows)]
+        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
 
 
 @dataclass(frozen=True)

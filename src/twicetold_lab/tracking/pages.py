@@ -55,26 +55,11 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
     """
     found = store.client.get_experiment(store.experiment_id)
     wanted = {DESCRIPTION: _description(data, kind, counts, primary), "kind": kind, "primary": primary}
-    best = f"best/{primary}"
-    ranked = {"orderByKey": f"metrics.`{best}`", "orderByAsc": False}
     test = [f"test/{name}" for name in dict.fromkeys((primary, *FURTHER[kind]))]
+    measured, swept = _metrics(*test, "parameters"), [*_metrics("train_seconds"), "tags.`model`", *_params(*ALWAYS)]
     views = {
-        LEADERBOARD: (
-            "Leaderboard",
-            {
-                **ranked,
-                "searchFilter": "tags.origin != 'sweep'",
-                **_columns(*_metrics(best, *test, "parameters"), "tags.`origin`"),
-            },
-        ),
-        SWEEPS: (
-            "Sweeps",
-            {
-                **ranked,
-                "searchFilter": "tags.origin = 'sweep'",
-                **_columns(*_metrics(best, "train_seconds"), "tags.`model`", *_params(*ALWAYS)),
-            },
-        ),
+        LEADERBOARD: ("Leaderboard", _state("tags.origin != 'sweep'", primary, *measured, "tags.`origin`")),
+        SWEEPS: ("Sweeps", _state("tags.origin = 'sweep'", primary, *swept)),
     }
     for number, (key, (name, state)) in enumerate(views.items()):
         # the newest view is listed first
@@ -95,13 +80,8 @@ def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, p
         primary: the primary metric's name.
         params: the keys that were swept.
     """
-    key, best = f"sweep-{parent[:8]}", f"best/{primary}"
-    state = {
-        "orderByKey": f"metrics.`{best}`",
-        "orderByAsc": False,
-        "searchFilter": f"tags.`{PARENT}` = '{parent}'",
-        **_columns(*_metrics(best, "train_seconds"), *_params(*params)),
-    }
+    key = f"sweep-{parent[:8]}"
+    state = _state(f"tags.`{PARENT}` = '{parent}'", primary, *_metrics("train_seconds"), *_params(*params))
     store.client.set_experiment_tag(store.experiment_id, f"{VIEW}{key}", json.dumps(state))  # no name: not in the menu
     return runs_page(settings, store.experiment_id, view=key)
 
@@ -124,10 +104,16 @@ def _server(settings: Settings) -> str:
     return uri.rstrip("/") if uri.startswith(("http://", "https://")) else f"http://{HOST}:{settings.port}"
 
 
-def _columns(*keys: str) -> dict[str, Any]:
-    """The columns of a view, in this order, each as wide as its head: MLflow would cut names of over 12 letters."""
+def _state(chosen: str, primary: str, *further: str) -> dict[str, Any]:
+    """The runs that a filter chooses, the best on validation first.
+
+    Columns stand in this order, each as wide as its head: MLflow would cut names of over 12 letters.
+    """
+    (best,) = _metrics(f"best/{primary}")
+    keys = [best, *further]
     widths = {key: max(NARROWEST, round(LETTER * len(key.partition("`")[2][:-1])) + BESIDE) for key in keys}
-    return {"selectedColumns": [*keys], "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
+    columns = {"selectedColumns": keys, "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
+    return {"orderByKey": best, "orderByAsc": False, "searchFilter": chosen, **columns}
 
 
 def _metrics(*names: str) -> list[str]:
