@@ -10,7 +10,7 @@ JOBS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || 
 # What runs models needs no development tools: it takes the environment with them only where that is there.
 RUNS := $(if $(wildcard .venv/ready),.venv/ready,.venv/ready-to-run)
 
-.PHONY: help demo test repro results sweep ui compare bench gpu-check check docs clean lock
+.PHONY: help demo test repro results sweep ui bench gpu-check check docs clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,9 +51,6 @@ sweep: $(RUNS) ## a search for better values, say: make sweep ARGS="data=toy_new
 
 ui: $(RUNS) ## the MLflow pages of all runs; prints an address for each dataset (PORT=5001: on this port)
 	@python pipelines/ui.py $(if $(PORT),--port $(PORT))
-
-compare: $(RUNS) ## which published metrics moved between two revisions, say: make compare ARGS="--base main"
-	@python pipelines/compare.py $(ARGS)
 
 bench: .venv/ready ## speed as ratios in one run: losses, training, data path, encoding, search, dedupe
 	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done

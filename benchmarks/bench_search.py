@@ -84,10 +84,10 @@ def generated(count: int, dimensions: int) -> NDArray[np.float32]:
 def part_of_an_index(texts: NDArray[np.float32]) -> Search:
     """Dense vectors as `twicetold index` keeps them, read from a folder."""
     numbers = pa.array(np.arange(len(texts)))
-    table = pa.table([numbers.cast(pa.string()), numbers.cast(pa.string()), numbers], schema=SCHEMA)
+    table = pa.table([numbers.cast(pa.large_string()), numbers.cast(pa.large_string()), numbers], schema=SCHEMA)
     with tempfile.TemporaryDirectory() as folder:
         Segment.of(texts, table).save(Path(folder))
-        part = Segment.load(Path(folder), texts=len(texts), removed_file=None, groups_file=None)
+        part = Segment.load(Path(folder), texts=len(texts), groups_file=None)
     return lambda queries: part.search(queries, NEAREST).row.reshape(len(queries), NEAREST)
 
 

@@ -6,47 +6,46 @@ Examples:
     python pipelines/ui.py
     python pipelines/ui.py --port 5050
 
-On the first free port from 5000 on, or on --port. The addresses that trainings print meanwhile have the same port.
+On port 5000, which the addresses that trainings print have as well, or on --port.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
-import signal
+import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from twicetold.errors import readable_errors
 from twicetold.printable import print
 from twicetold_lab import tracking
-from twicetold_lab.tracking.pages import HOST, WITHOUT_ASSISTANT, served
-from twicetold_lab.tracking.store import address
+from twicetold_lab.tracking.pages import HOST, WITHOUT_ASSISTANT, WITHOUT_JOBS, listens, server_command
+from twicetold_lab.tracking.store import address, existing
 
 SERVERS = ("http://", "https://")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int)
-    chosen = parser.parse_args()
-    if chosen.port is not None and not 0 < chosen.port < 1 << 16:
-        parser.error(f"--port must be from 1 to 65535; got {chosen.port}")
-    settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="run")
+    parser.add_argument("--port", type=int, default=tracking.Settings.port)
+    port = parser.parse_args().port
+    if not 0 < port < 1 << 16:
+        parser.error(f"--port must be from 1 to 65535; got {port}")
+    settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="run", port=port)
     with readable_errors():
         if address(settings).startswith(SERVERS):
             print("MLFLOW_TRACKING_URI names a server, which has the pages:")
             show(tracking.addresses(settings))
             return
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # end the server as Ctrl-C does
-        print("MLflow starts ...", flush=True)
-        with suppress(KeyboardInterrupt), served(settings, chosen.port) as server:
-            print("MLflow's pages, the runs of each dataset, until Ctrl-C:")
-            show(tracking.addresses(settings))
-            print(
-                f"With {WITHOUT_ASSISTANT} for {HOST}, Chrome, Edge and Firefox open them without MLflow's Assistant."
-            )
-            server.wait()
+        existing(settings)
+        if listens(port):
+            raise ValueError(f"port {port} is in use: name another one, with PORT={port + 1} say")
+        print("MLflow starts. Its pages, the runs of each dataset, in some seconds and until Ctrl-C:")
+        show(tracking.addresses(settings))
+        hint = f"With {WITHOUT_ASSISTANT} for {HOST}, Chrome, Edge and Firefox open them without MLflow's Assistant."
+        print(hint, flush=True)
+        command = server_command(settings)
+        os.execve(command[0], command, {**os.environ, WITHOUT_JOBS: "false"})
 
 
 def show(pages: Mapping[str, str]) -> None:

@@ -85,7 +85,7 @@ def test_a_dataset_that_shares_tuned_values_composes_as_the_other_one(data, othe
 @pytest.mark.parametrize("chosen", ["tuned=none", "profile=published"])
 def test_tuned_values_can_be_left_out_of_every_dataset(data, chosen, composed):
     tuned, left_out = (composed("train", f"data={data}", "model=dae", *more) for more in ([], [chosen]))
-    of_no_data = composed("train", "data=nli", f"data.label={left_out.data.label}", "model=dae")
+    of_no_data = composed("train", "data=mqp", f"data.label={left_out.data.label}", "model=dae")
     assert {**left_out, "data": of_no_data.data} == of_no_data
     assert tuned.objective != left_out.objective
 

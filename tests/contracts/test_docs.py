@@ -91,12 +91,12 @@ def test_the_site_is_built_by_ci_and_published_from_main():
     assert upload["with"] == {"path": "build/site/html"}
 
 
-def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
+def test_the_workflow_posts_how_metrics_changed_with_both_revisions_at_hand():
     job = WORKFLOW["jobs"]["metrics"]
     assert job["if"] == "github.event_name == 'pull_request'"
     assert job["steps"][0]["with"]["fetch-depth"] == 0
     last = job["steps"][-1]["run"]
-    assert re.search(r"pipelines/compare\.py --base .* --head .* --markdown >> \"\$GITHUB_STEP_SUMMARY\"$", last)
+    assert re.search(r"dvc metrics diff --md .* \"\$HEAD\" >> \"\$GITHUB_STEP_SUMMARY\"$", last)
 
 
 MODEL_USED = re.compile(r"(?:^twicetold (?!check )[a-z ]*|load\(\"|\brun=)((?:build/demo/)?runs/[\w-]+)", re.MULTILINE)

@@ -11,7 +11,7 @@ from torch.nn.functional import cosine_similarity
 from twicetold.encoding import EncodedBatch, Encoding
 
 # The right text of a row is no negative of another row's anchor there.
-OWN_ROW_ONLY = {"contrastive", "correlation", "localized_contrastive", "pair_bce", "similarity_mse"}
+OWN_ROW_ONLY = {"contrastive", "correlation", "pair_bce", "similarity_mse"}
 FOLDER = Path(__file__).parents[2] / "conf/objective"
 NEEDS = {
     "denoising_triplet": "choose examples=labelled_texts",

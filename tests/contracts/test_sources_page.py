@@ -12,13 +12,13 @@ import report
 from recipes import FAMILIES
 from twicetold.commands import COMMANDS
 from twicetold_lab.grid.rows import read_grid
-from twicetold_lab.reporting.sources import DOCUMENTS, NOT_RUN, sources_page
+from twicetold_lab.reporting.sources import NOT_RUN, SYSTEMS, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"
 GRID = read_grid(ROOT)
 CELLS = {cell.name: cell for cell in report.commands_of(GRID)}
-SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in document.systems]
+ALL = [(key, system) for key, systems in SYSTEMS.items() for system in systems]
 
 AS_THE_SECTION_SAYS = {"LexVec on STS"}
 """Systems whose figure differs for what is said above the table alone."""
@@ -39,7 +39,7 @@ def test_the_page_is_a_rendering_of_the_sources_the_grid_and_the_runs(in_root):
     assert page == made, "python pipelines/report.py --results writes it anew"
 
 
-@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.command))
+@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in ALL if s.command))
 def test_a_command_calls_what_there_is_and_a_training_composes(key, system, composed):
     program, first, *arguments = shlex.split(system.command)
     if first == "pipelines/train.py":
@@ -52,7 +52,7 @@ def test_a_command_calls_what_there_is_and_a_training_composes(key, system, comp
 
 
 def test_choices_that_the_page_names_are_leaves_of_conf():
-    texts = chain.from_iterable((system.here, system.note) for _, system in SYSTEMS)
+    texts = chain.from_iterable((system.here, system.note) for _, system in ALL)
     for group, leaf in re.findall(
         r"`\+?(features|examples|objective|mining|data|model|experiment)=(\w+)`", " ".join(texts)
     ):
@@ -75,10 +75,10 @@ def test_claims_that_the_page_says_hold_do():
     assert ranked == sorted(ranked, reverse=True)
 
 
-@pytest.mark.parametrize(("key", "system"), named(SYSTEMS))
+@pytest.mark.parametrize(("key", "system"), named(ALL))
 def test_a_system_is_shown_with_its_figures_or_says_why_it_is_not(key, system):
     assert bool(system.cell) + bool(system.command) + bool(system.outside) == 1
-    assert [other.name for where, other in SYSTEMS if where == key].count(system.name) == 1
+    assert [other.name for where, other in ALL if where == key].count(system.name) == 1
     if system.cell:
         assert system.cell in CELLS
         file = RUNS / system.cell / "metrics.json"
@@ -92,5 +92,5 @@ def test_a_system_is_shown_with_its_figures_or_says_why_it_is_not(key, system):
 
 def test_what_has_not_run_is_shown_as_that(tmp_path):
     page = sources_page(report.commands_of(GRID), runs=tmp_path)
-    assert page.count(f"| {NOT_RUN} |") == sum(bool(system.cell) for _, system in SYSTEMS)
-    assert sum(bool(system.outside) for _, system in SYSTEMS) == 6
+    assert page.count(f"| {NOT_RUN} |") == sum(bool(system.cell) for _, system in ALL)
+    assert sum(bool(system.outside) for _, system in ALL) == 6

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twicetold.tables.delimited import records
-from twicetold_lab.data.sources import documents, nli, pairs, quora, stsb, uci_news
+from twicetold_lab.data.sources import documents, pairs, quora, stsb, uci_news
 from twicetold_lab.data.sources.source_table import left_out, read_quoted, read_unquoted
 from twicetold_lab.data.sources.user_table import UserTable
 
@@ -42,14 +42,12 @@ SOURCES = {  # delimiter, how a row is written, fields of row n, place of the te
     "uci_news": ("\t", plain, lambda n: [str(n), f'"He" said {n}', "u", 'The "P"', "b", f"s{n // 5}", "h", "1"], 1),
     "stsb": ("\t", plain, lambda n: ["g", "f", "2012", str(n), "2.5", f'a "b" {n}', f"c {n}"], 5),
     "quora": ("\t", quoted, lambda n: [str(n), str(2 * n), str(2 * n + 1), f"x {n}", TEXTS[n % 4], str(n % 2)], 3),
-    "nli": (",", quoted, lambda n: [f"in {n}, x", TEXTS[n % 4] + str(n), f"out, {n}"], 0),
     "tsv": ("\t", quoted, lambda n: [str(n), f"x {n}", TEXTS[n % 4]], 1),
     "csv": (",", quoted, lambda n: [str(n), f"x {n}", TEXTS[n % 4]], 1),
 }
 TEXTS = ("n/a", 'say "this"', 'two\nlines, "one" record', "plain, with a comma")
 HEADERS = {
     "quora": "\t".join(quora.COLUMNS),
-    "nli": ",".join(nli.COLUMNS),
     "tsv": "key\ttext\tmore",
     "csv": "key,text,more",
 }
@@ -97,7 +95,6 @@ def rows_of(source, path):
         return read_unquoted(path, stsb.COLUMNS, optional=2)
     columns, delimiter = {
         "quora": (quora.COLUMNS, "\t"),
-        "nli": (nli.COLUMNS, ","),
         "tsv": (("key", "text", "more"), "\t"),
         "csv": (("key", "text", "more"), ","),
     }[source]
@@ -122,8 +119,8 @@ def test_of_many_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_
     else:
         assert len(accounted) == data.count(b"\n")
 
-    place = {"stsb": "index", "nli": "sent0", "tsv": "key", "csv": "key"}.get(source, "id")
-    found = {value.strip("in ,x") for value in rows.column(place).to_pylist()}
+    place = {"stsb": "index", "tsv": "key", "csv": "key"}.get(source, "id")
+    found = set(rows.column(place).to_pylist())
     assert {str(number) for number in sound.tolist()} <= found
     assert len(rows.bad) < DAMAGED * 1.5, "damage costs its own line"
 

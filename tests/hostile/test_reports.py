@@ -77,7 +77,6 @@ def project(root, name):
     write(folder / layout.METRICS, {"test": metrics, "val": metrics})
     about = {"parameters": 3, "epochs": 1, "primary": f"auroc_{name}", "pretrained_on": [name], "intervals": {}}
     write(folder / layout.SUMMARY, about)
-    write(folder / layout.MODEL / layout.DECISION, {"threshold": 0.5, "slope": 4.0, "intercept": -2.0})
     return cell, {part: root / part for part in ("runs", "processed")}
 
 

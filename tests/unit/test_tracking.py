@@ -107,6 +107,16 @@ def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
     assert {**TAGS, "origin": "run"}.items() <= seen.data.tags.items()
 
 
+def test_the_command_of_a_run_is_a_tag_that_an_evaluation_does_not_change(settings, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "data=quora", "objective.alpha=[1, 2]"])
+    with begin(settings) as run:
+        pass
+    monkeypatch.setattr(sys, "argv", ["evaluate.py"])
+    with find(settings):
+        pass
+    assert stored(settings, run.id).data.tags["command"] == "python train.py data=quora 'objective.alpha=[1, 2]'"
+
+
 def test_hundreds_of_parameters_and_very_long_values_are_logged(settings):
     params = {f"p{i}": i for i in range(250)} | {"long": "x" * 9000, "empty": "", "nothing": {}}
     with begin(settings, params=params) as run:
@@ -312,65 +322,7 @@ def test_the_leaderboard_fits_beside_mlflows_menu_in_a_window_of_1400_pixels(set
     assert sum(widths.values()) <= 1146 - 73 - 80  # the table as seen; less the boxes to tick and the duration
 
 
-# what a run's page says
-
-
-def described(settings, run):
-    return stored(settings, run.id).data.tags.get("mlflow.note.content")
-
-
-def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data(settings, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["train.py", "data=quora", "model=dae", "objective.alpha=[1, 2]"])
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "runs" / "quora-dae-0"
-    (folder / "model").mkdir(parents=True)
-    (folder / "model" / "recipe.json").write_text("{}")
-    with begin(settings) as run:
-        run.log_metrics({"best/auroc": 0.8765})
-        run.log_model(folder / "model")
-    assert described(settings, run).splitlines() == [
-        "**`auroc` 0.876 on validation**, not evaluated on test",
-        "",
-        "- data: `quora`",
-        "- trained by `python train.py data=quora model=dae 'objective.alpha=[1, 2]'`",
-        "- folder: `runs/quora-dae-0`",
-    ]
-    (folder / "summary.json").write_text('{"intervals": {"auroc": [0.81, 0.89]}}')
-    monkeypatch.setattr(sys, "argv", ["evaluate.py"])
-    with find(settings) as again:
-        again.log_metrics({"test/auroc": 0.85})
-        again.log_file(folder / "summary.json", "evaluation")
-    text = described(settings, run)
-    assert text.startswith("**`auroc` 0.850 on test (95 % interval 0.810 to 0.890)**, 0.876 on validation")
-    assert "train.py data=quora" in text
-    assert "model card: `evaluation/README.md`" in text
-
-
-def test_what_a_person_wrote_about_a_run_stays(settings):
-    with begin(settings) as run:
-        run.log_metrics({"best/auroc": 0.8})
-    store = open_store(settings, "quora")
-    store.client.set_tag(run.id, "mlflow.note.content", "the one to use")
-    with find(settings):
-        pass
-    assert described(settings, run) == "the one to use"
-
-
-def test_a_run_that_came_to_nothing_has_no_description(settings):
-    with pytest.raises(ValueError, match="bad"), begin(settings) as run:
-        run.log_metrics({"best/auroc": 0.8})
-        raise ValueError("bad")
-    assert described(settings, run) is None
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"intervals": {"auroc": 1}}', '{"intervals": null}'])
-def test_a_summary_without_intervals_leaves_them_out(settings, tmp_path, content):
-    (tmp_path / "summary.json").write_text(content)
-    with begin(settings) as run:
-        run.log_metrics({"best/auroc": 0.8, "test/auroc": 0.7})
-        run.log_file(tmp_path / "summary.json")
-    assert described(settings, run).startswith("**`auroc` 0.700 on test**, 0.800 on validation")
-
+# parameters
 
 DEFAULTS = {
     "name": "dae",
@@ -734,17 +686,6 @@ def test_in_a_checkout_of_another_user_git_is_quoted_once_and_the_run_goes_on(se
     (said,) = caplog.messages
     assert said.startswith(f"runs have no commit: git rev-parse in {checkout} says: fatal: detected dubious ownership")
     assert "git config --global --add safe.directory" in said
-
-
-def test_a_revision_in_a_checkout_of_another_user_is_refused_in_gits_words(checkout, monkeypatch):
-    assert repository.commit_of("HEAD") == git(checkout, "rev-parse", "HEAD")
-    with pytest.raises(ValueError, match="git knows no commit 'nowhere' in"):
-        repository.commit_of("nowhere")
-    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    for ask in (repository.commit_of, lambda revision: repository.files_at(revision, "src", ["code.py"])):
-        with pytest.raises(ValueError, match="says: fatal: detected dubious ownership") as refusal:
-            ask("HEAD")
-        assert "git knows no commit" not in str(refusal.value)
 
 
 def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):

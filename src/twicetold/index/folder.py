@@ -3,8 +3,7 @@
     index.json                    the manifest: model, threshold, rule, parts
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
-    00000001/removed-00000007.npy rows that were removed
-    00000001/groups-00000007.npy  groups of the texts, where they have changed since the part was made
+    00000001/groups-00000007.npy  groups of the texts, where some have changed, or texts were removed
     lock                          while a process changes the index
 
 New parts are written beside the others. Then the manifest is replaced by one rename, which makes them count, and what
@@ -42,11 +41,10 @@ from twicetold.files import (
 from twicetold.index.segments import Segment
 from twicetold.neighbours.rules import RULES, Rule
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "index.json"
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
-REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
 ATTEMPTS = 5  # to read an index that other processes change
 LARGEST = 1 << 28  # bytes of the manifest
@@ -58,7 +56,6 @@ class Part:
 
     name: str
     texts: int
-    removed: str | None
     groups: str | None
 
 
@@ -115,11 +112,10 @@ class IndexManifest:
         format = values.get("format")
         again = "twicetold index build MODEL FILE -o NEW"
         require(format == FORMAT, f"expected format {FORMAT}, got {format!r:.80}: {again}")
-        require(not values.get("pairs"), f"expected no pairs that a person has decided on, as of old indexes: {again}")
         for name in ("model", "decision"):
             require(isinstance(values.get(name), dict), f"expected an object as {name!r}, got {values.get(name)!r:.80}")
         model = values["model"]
-        known = {"guessed": False} | {name: value for name, value in values.items() if name not in ("format", "pairs")}
+        known = {name: value for name, value in values.items() if name != "format"}
         known |= {"model": model.get("folder"), "fingerprint": model.get("fingerprint")}
         known |= {"decision": record(Decision, values["decision"], "'decision'")}
         missing = {each.name for each in fields(cls)} - set(known)
@@ -208,16 +204,12 @@ def save_changes(
             segment, number = segment.changed(name=f"{number:08d}"), number + 1
             with write_folder(folder / f"{segment.name}") as target:
                 segment.save(target)
-        if segment.removed_file is None and not segment.alive.all():
-            segment = segment.changed(removed_file=f"removed-{saved:08d}.npy")
-            with write_file(folder / f"{segment.name}" / f"{segment.removed_file}") as temporary:
-                np.save(temporary, np.flatnonzero(~segment.alive), allow_pickle=False)
         if segment.groups_file is None and segment.groups_differ:
             segment = segment.changed(groups_file=f"groups-{saved:08d}.npy")
             with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
                 np.save(temporary, segment.groups, allow_pickle=False)
         kept.append(segment)
-    parts = tuple(Part(f"{each.name}", len(each), each.removed_file, each.groups_file) for each in kept)
+    parts = tuple(Part(f"{each.name}", len(each), each.groups_file) for each in kept)
     manifest = replace(manifest, saved=saved, next_part=number, parts=parts)
     write_json(folder / MANIFEST, manifest.to_json())
     _clean(folder, manifest)
@@ -226,15 +218,15 @@ def save_changes(
 
 def _clean(folder: Path, manifest: IndexManifest) -> None:
     """Delete parts and files that are not named, and what killed processes have left."""
-    named = {part.name: (part.removed, part.groups) for part in manifest.parts}
+    named = {part.name: part.groups for part in manifest.parts}
     for path in folder.iterdir():
         former = PART.fullmatch(path.name) and path.name not in named
         if path.name.startswith(TEMPORARY) or former:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         elif path.name in named:
             for file in path.iterdir():
-                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS))
-                if file.name.startswith(TEMPORARY) or (former and file.name not in named[path.name]):
+                former = GROUPS.fullmatch(file.name) and file.name != named[path.name]
+                if file.name.startswith(TEMPORARY) or former:
                     file.unlink()
 
 
@@ -258,14 +250,12 @@ def _manifest(folder: Path) -> IndexManifest:
 
 
 def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
-    segments = []
-    for part in manifest.parts:
-        names = {"removed_file": part.removed, "groups_file": part.groups}
-        segments.append(Segment.load(folder / part.name, texts=part.texts, **names))
+    segments = [Segment.load(folder / part.name, texts=part.texts, groups_file=part.groups) for part in manifest.parts]
     for part, segment in zip(manifest.parts, segments, strict=True):
         fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
         require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
-        fit = segment.groups.min(initial=0) >= 0 and segment.groups.max(initial=-1) < manifest.next_group
+        groups = segment.groups[segment.alive]
+        fit = groups.min(initial=0) >= 0 and groups.max(initial=-1) < manifest.next_group
         require(fit, f"a group in {part.name} is out of range")
     return segments
 
@@ -277,6 +267,5 @@ def _damaged(folder: Path, error: Exception) -> ValueError:
 def _require_part(part: Part) -> None:
     require(PART.fullmatch(part.name), f"expected eight digits as the name of a part, got {part.name!r:.80}")
     require(part.texts > 0, f"part {part.name} has no texts")
-    for name, kind, what in ((part.removed, REMOVED, "removed rows"), (part.groups, GROUPS, "groups")):
-        fit = name is None or (isinstance(name, str) and kind.fullmatch(name))
-        require(fit, f"expected the name of a file of {what}, got {name!r:.80}")
+    fit = part.groups is None or GROUPS.fullmatch(part.groups)
+    require(fit, f"expected the name of a file of groups, got {part.groups!r:.80}")

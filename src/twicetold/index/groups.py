@@ -23,8 +23,8 @@ from twicetold.dedupe.blocking import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.index.folder import IndexManifest
-from twicetold.index.segments import Segment
-from twicetold.index.state import alive_of, groups_of, rows_of, vectors_of
+from twicetold.index.segments import REMOVED, Segment
+from twicetold.index.state import groups_of, rows_of, vectors_of
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.exact_search import Hits
 from twicetold.neighbours.grouping import Ints, Links
@@ -111,7 +111,8 @@ def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known:
         links: of these, as queries, with earlier ones, see `search.links`.
         known: number of the first new text.
     """
-    group, alive, next_group = groups_of(segments), alive_of(segments), grouping.manifest.next_group
+    group, next_group = groups_of(segments), grouping.manifest.next_group
+    alive = group != REMOVED
     for start in range(known, len(group), AT_ONCE):
         stop = min(start + AT_ONCE, len(group))
         own = links.at(slice(*np.searchsorted(links.query, [start, stop])))

@@ -9,7 +9,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from twicetold.index.folder import FORMAT, read
-from twicetold.index.state import alive_of, groups_of, table_of
+from twicetold.index.segments import REMOVED
+from twicetold.index.state import groups_of, table_of
 from twicetold.neighbours.rules import Rule
 
 
@@ -63,8 +64,9 @@ def index_info(folder: str | Path) -> IndexInfo:
     """Read the numbers of an index. Errors: `open_index`, but for those of the model."""
     folder = Path(folder)
     manifest, segments = read(folder)
-    alive = alive_of(segments)
-    sizes = np.unique(groups_of(segments)[alive], return_counts=True)[1]
+    groups = groups_of(segments)
+    alive = groups != REMOVED
+    sizes = np.unique(groups[alive], return_counts=True)[1]
     several = sizes[sizes > 1]
     decision = manifest.decision if manifest.groups else None
     calibrated = None if manifest.guessed else decision

@@ -96,7 +96,7 @@ def links(
     for start in range(0, len(texts), CHUNK):
         stop = min(start + CHUNK, len(texts))
         asked = queries[start:stop]
-        among = replace(fresh, vectors=fresh.vectors[:stop], alive=fresh.alive[:stop])
+        among = replace(fresh, vectors=fresh.vectors[:stop], groups=fresh.groups[:stop])
         own = among.above(asked, least, most=most, before=np.arange(start, stop)).moved(row=known)
         earlier = [part.above(asked, least, most=most).moved(row=first) for first, part in numbered(parts)]
         hits = _scored(Hits.joined([*earlier, own]), constant)
@@ -113,11 +113,9 @@ def _equal(segments: Sequence[Segment], texts: Sequence[str]) -> Hits:
     mine = require_texts(folded(pa.array(texts, pa.large_string())))
     pairs = []
     for start, part in numbered(segments[:-1]):
-        there = pc.is_in(part.folded, value_set=mine).to_numpy() & part.alive
-        rows = np.flatnonzero(there)
-        place = pc.index_in(mine, value_set=part.folded.take(pa.array(rows)).combine_chunks())
-        new = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-        pairs.append((new, start + rows[place.drop_null().to_numpy()]))
+        rows = _first_rows(part, mine)
+        new = np.flatnonzero(rows >= 0)
+        pairs.append((new, start + rows[new]))
     first = first_of(mine)
     again = np.flatnonzero(first != np.arange(len(texts)))
     pairs.append((again, count_of(segments[:-1]) + first[again]))
@@ -125,17 +123,24 @@ def _equal(segments: Sequence[Segment], texts: Sequence[str]) -> Hits:
     return Hits(query, row, np.full(len(query), EQUAL, np.float32))
 
 
+def _first_rows(part: Segment, texts: pa.Array) -> Ints:
+    """The first row of a part with each of these folded texts, -1 where it has none."""
+    rows = np.flatnonzero(pc.is_in(part.folded, value_set=texts).to_numpy() & part.alive)
+    place = pc.index_in(texts, value_set=part.folded.take(pa.array(rows)).combine_chunks())
+    found: Ints = np.append(rows, -1)[pc.fill_null(place, len(rows)).to_numpy()]
+    return found
+
+
 def _repeats(segments: Sequence[Segment], rows: Ints) -> Ints:
     """Those of these rows before the last part whose text is equal to one in an earlier row."""
     rows = np.unique(rows)
     if not len(rows):
         return rows
-    texts = folded(rows_of(segments[:-1], rows)["text"].cast(pa.large_string())).combine_chunks()
+    texts = folded(rows_of(segments[:-1], rows)["text"]).combine_chunks()
     first = rows.copy()
     for start, part in reversed(list(numbered(segments[:-1]))):
-        there = np.flatnonzero(pc.is_in(part.folded, value_set=texts).to_numpy() & part.alive)
-        place = pc.index_in(texts, value_set=part.folded.take(pa.array(there)).combine_chunks())
-        first[place.is_valid().to_numpy(zero_copy_only=False)] = start + there[place.drop_null().to_numpy()]
+        own = _first_rows(part, texts)
+        first[own >= 0] = start + own[own >= 0]
     repeats: Ints = rows[first != rows]
     return repeats
 

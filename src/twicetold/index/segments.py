@@ -1,4 +1,4 @@
-"""A part of an index: some texts with ids, vectors and groups. Only groups change, and which texts were removed.
+"""A part of an index: some texts with ids, vectors and groups. Only groups change: a removed text has none.
 
 Vectors are memory-mapped, texts are read when they are asked for. A search compares with all texts.
 
@@ -22,7 +22,7 @@ from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
-from twicetold.index.texts import SCHEMA, TEXTS, Texts
+from twicetold.index.texts import TEXTS, Texts
 from twicetold.neighbours.dense_join import Dense, dense_pairs
 from twicetold.neighbours.exact_search import TILE, Hits, nearest_rows, tile_products
 from twicetold.neighbours.grouping import Ints
@@ -30,6 +30,7 @@ from twicetold.neighbours.nearest import BLOCK, Matrix
 
 HIGH = 512  # queries of a tile
 ROWS = 1 << 16  # dense rows that are compared at once
+REMOVED = -2  # group of a text that was removed
 DENSE = "vectors.npy"
 SPARSE = "vectors.safetensors"
 
@@ -41,19 +42,15 @@ class Segment:
     Args:
         vectors: (M, D) of the texts as documents; dense float32, or CSR.
         texts: (M,) ids, texts and groups as they were when the part was made.
-        alive: (M,) which texts have not been removed.
-        groups: (M,) of the texts.
+        groups: (M,) of the texts; `REMOVED` of one that was removed.
         name: of its folder, None if it has not been saved.
-        removed_file: the file in that folder that says which texts were removed, if it has been saved.
         groups_file: the file in that folder with the groups, if they differ from the texts' and have been saved.
     """
 
     vectors: Matrix
     texts: Texts
-    alive: NDArray[np.bool_]
     groups: Ints
     name: str | None = None
-    removed_file: str | None = None
     groups_file: str | None = None
 
     @classmethod
@@ -64,19 +61,24 @@ class Segment:
             vectors: (M, D).
             table: (M,) of `SCHEMA`.
         """
-        return cls(vectors, Texts.of(table), np.ones(table.num_rows, bool), table["group"].to_numpy())
+        return cls(vectors, Texts(table), table["group"].to_numpy())
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"]) -> "Segment":
         """One part with the texts of several that have not been removed, in the same order."""
         groups = np.concatenate([part.groups[part.alive] for part in parts])
         table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
-        table = table.set_column(2, "group", pa.array(groups)).cast(SCHEMA)
+        table = table.set_column(2, "group", pa.array(groups))
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
         return cls.of(stack([part.vectors[part.alive] for part in parts]), table)
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def alive(self) -> NDArray[np.bool_]:
+        """(M,) which texts have not been removed."""
+        return np.not_equal(self.groups, REMOVED)
 
     @property
     def count(self) -> int:
@@ -91,7 +93,7 @@ class Segment:
     @cached_property
     def folded(self) -> pa.ChunkedArray:
         """(M,) texts without case and needless white space: equal ones are the same text."""
-        return folded(self.texts.column("text").cast(pa.large_string()))
+        return folded(self.texts.column("text"))
 
     @cached_property
     def _columns(self) -> Any:
@@ -100,9 +102,9 @@ class Segment:
 
     def without(self, rows: NDArray[np.int64]) -> "Segment":
         """The same with these rows removed."""
-        alive = self.alive.copy()
-        alive[rows] = False
-        return self.changed(alive=alive, removed_file=None)
+        groups = self.groups.copy()
+        groups[rows] = REMOVED
+        return self.in_groups(groups)
 
     def in_groups(self, groups: Ints) -> "Segment":
         """The same with other groups."""
@@ -183,7 +185,7 @@ class Segment:
         return Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
 
     def save(self, folder: Path) -> None:
-        """Write the part to `folder`, without what may change: which texts were removed, and groups."""
+        """Write the part to `folder`, with the groups when it was made."""
         self.texts.save(folder)
         if sparse.issparse(self.vectors):
             arrays = {"data": self.vectors.data, "indices": self.vectors.indices, "indptr": self.vectors.indptr}
@@ -196,37 +198,23 @@ class Segment:
             file.chmod(stat.S_IMODE(mode))
 
     @classmethod
-    def load(
-        cls,
-        folder: Path,
-        *,
-        texts: int,
-        removed_file: str | None,
-        groups_file: str | None,
-    ) -> "Segment":
+    def load(cls, folder: Path, *, texts: int, groups_file: str | None) -> "Segment":
         """Read what `save` wrote; dense vectors are memory-mapped, texts are read later.
 
         Args:
             folder: of the part.
             texts: how many there are.
-            removed_file: name of the file that says which were removed, None if none was.
             groups_file: name of the file with the groups, None if they are those of the texts.
 
         Raises:
             ValueError: if the files do not fit each other.
         """
-        rows = Texts.read(folder)
+        rows = Texts(folder)
         require(len(rows) == texts, f"{TEXTS} has {len(rows)} rows, expected {texts}")
         vectors = _read_sparse(folder / SPARSE) if (folder / SPARSE).exists() else _read_dense(folder / DENSE)
         require(vectors.shape[0] == texts, f"there are {vectors.shape[0]} vectors, expected {texts}")
-        alive = np.ones(texts, bool)
-        if removed_file is not None:
-            removed = np.load(folder / removed_file, allow_pickle=False)
-            require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
-            require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
-            alive[removed] = False
         groups = rows.column("group").to_numpy() if groups_file is None else _read_groups(folder / groups_file, texts)
-        return cls(vectors, rows, alive, groups, folder.name, removed_file, groups_file)
+        return cls(vectors, rows, groups, folder.name, groups_file)
 
 
 def _require_numbers(scores: NDArray[np.float32]) -> None:

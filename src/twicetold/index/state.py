@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.index.folder import IndexManifest
 from twicetold.index.segments import Segment
-from twicetold.index.texts import SCHEMA, taken
+from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
@@ -27,8 +26,7 @@ MERGE_BELOW = 2  # a part with fewer texts than this many times those of the nex
 
 def part_of(names: Sequence[str], texts: Sequence[str], documents: Matrix, groups: Ints) -> Segment:
     """A part of (N,) texts, in this order."""
-    table = pa.table([pa.array(names, pa.string()), pa.array(texts, pa.string()), pa.array(groups)], schema=SCHEMA)
-    return Segment.of(documents, table)
+    return Segment.of(documents, pa.table({"id": names, "text": texts, "group": groups}, schema=SCHEMA))
 
 
 @dataclass(frozen=True)
@@ -138,34 +136,29 @@ def count_of(segments: Sequence[Segment]) -> int:
 
 
 def groups_of(segments: Sequence[Segment]) -> Ints:
-    """(M,) group of each text."""
+    """(M,) group of each text, `REMOVED` of one that was removed."""
     return np.concatenate([np.empty(0, np.int64), *(segment.groups for segment in segments)])
-
-
-def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
-    """(M,) which texts have not been removed."""
-    return np.concatenate([np.empty(0, bool), *(segment.alive for segment in segments)])
 
 
 def table_of(segments: Sequence[Segment]) -> pa.Table:
     """Id, text and group of all texts that have not been removed, sorted by group."""
     parts = [part.texts.table.set_column(2, "group", pa.array(part.groups)) for part in segments]
     alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
-    table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in alive)])
-    return taken(table, np.argsort(table["group"].to_numpy(), kind="stable"))
+    table = pa.concat_tables([SCHEMA.empty_table(), *alive])
+    return table.take(pa.array(np.argsort(table["group"].to_numpy(), kind="stable")))
 
 
 def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
     """Ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
-        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.groups[own])).cast(SCHEMA))
-    return taken(pa.concat_tables(parts), np.argsort(order))
+        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.groups[own])))
+    return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
 
 
 def rows_of_ids(segments: Sequence[Segment], ids: Sequence[str]) -> Ints:
     """(R,) number of the text of each of these distinct ids, -1 where no text has it."""
-    wanted, rows = pa.array(ids, pa.string()), np.full(len(ids), -1)
+    wanted, rows = pa.array(ids, pa.large_string()), np.full(len(ids), -1)
     for first, segment in numbered(segments):
         place = pc.index_in(segment.texts.column("id"), value_set=wanted).to_numpy()
         own = np.flatnonzero(~np.isnan(place) & segment.alive)

@@ -26,8 +26,8 @@ from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.growing import Added, grown
 from twicetold.index.search import nearest, score_constant
-from twicetold.index.segments import Segment
-from twicetold.index.state import IndexState, alive_of, groups_of, rows_of, table_of
+from twicetold.index.segments import REMOVED, Segment
+from twicetold.index.state import IndexState, groups_of, rows_of, table_of
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
@@ -120,7 +120,8 @@ class TextIndex:
     @property
     def groups(self) -> NDArray[np.int64]:
         """Group of each text, in the order of `ids`."""
-        return groups_of(self._segments)[alive_of(self._segments)]
+        groups = groups_of(self._segments)
+        return np.asarray(groups[groups != REMOVED])
 
     @property
     def parts(self) -> int:
@@ -216,7 +217,7 @@ class TextIndex:
                 _save_locked(self)
         elif folder is not None:
             with new_folder(Path(folder)) as target:
-                parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
+                parts = [s.changed(name=None, groups_file=None) for s in self._segments]
                 self._state = IndexState(*save_changes(target, replace(self._manifest, parts=(), saved=0), parts))
             self.folder = Path(folder).absolute()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS
-from twicetold_lab.reporting.errors import write_doubtful
 from twicetold_lab.reporting.html import rendered
 from twicetold_lab.reporting.leaderboard import leaderboard_csv
 from twicetold_lab.reporting.markdown import page_of, results_of
@@ -34,8 +33,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
         grid: what to report.
         runs: the folder of run folders.
         processed: the folder of corpora.
-        target: where `index.html`, a page for each dataset, `leaderboard.csv`, `numbers.csv` and, where the texts are
-            there, files of labels in doubt go.
+        target: where `index.html`, a page for each dataset, `leaderboard.csv` and `numbers.csv` go.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
 
     Raises:
@@ -43,7 +41,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
         FileNotFoundError: if a stage has not been run; says which.
     """
     abouts = {name: _described(name, processed, cards) for name in {cell.data: None for cell in grid.cells}}
-    report = read_report(grid, runs=runs, abouts=abouts, processed=processed)
+    report = read_report(grid, runs=runs, abouts=abouts)
     further = {"datasets": [*report.pages], "footer": FOOTER}
     pages = {
         f"{data}.html": rendered("dataset.html.j2", {"page": page, **further}) for data, page in report.pages.items()
@@ -52,7 +50,6 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
     pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
     for name, text in pages.items():
         write_text(target / name, text)
-    write_doubtful(report.mistakes, target)
 
 
 def front_page(report: Report) -> str:

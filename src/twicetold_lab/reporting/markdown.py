@@ -1,4 +1,4 @@
-"""Sections as Markdown: RESULTS.md, a page for each dataset, and tables in pull requests."""
+"""Sections as Markdown: RESULTS.md and a page for each dataset."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,17 +25,12 @@ def results_of(report: Report) -> str:
             parts += _section(answer.section, 2)
             if answer.section.data:
                 parts.append(f"[All models]({PAGES}/{answer.section.data}.md).\n")
-    return "\n".join([*parts, rendered(report.below)])
+    return "\n".join([*parts, *(part for section in report.below for part in _section(section, 2))])
 
 
 def page_of(page: Section) -> str:
     """The page of a dataset."""
     return "\n".join(_section(page, 1))
-
-
-def rendered(sections: Iterable[Section]) -> str:
-    """Sections below each other, from the second level of headings on."""
-    return "\n".join(part for section in sections for part in _section(section, 2))
 
 
 def _section(section: Section, level: int) -> Iterator[str]:

@@ -17,12 +17,10 @@ from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import LabelDecision
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
-from twicetold.trained.model_folder import recipes
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.reporting import provenance
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered
 from twicetold_lab.reporting.markdown import code, escaped, table, table_of
-from twicetold_lab.reporting.reading import reading
 from twicetold_lab.runs.checks import CLEAR, check, inspect
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, read_card
@@ -41,8 +39,6 @@ def model_card(folder: Path, *, cards: Path | None = None, use: str | None = Non
     run = RunFolder.with_model(folder)
     parts = [_head(run), f"# {escaped(run.name)}\n", _introduction(run)]
     parts += ["## Use\n", _use(use or run.name, answers=run.decisions.of().no_verdict is None)]
-    if read := reading(_features(run)):
-        parts += ["## How it reads texts\n", "\n".join(f"- {sentence}" for sentence in read) + "\n"]
     parts += ["## Data\n", *_data(run, cards)]
     parts += ["## Quality\n", *_quality(run)]
     parts += ["## Threshold and calibration\n", *_verdicts(run), *_dedupe(run)]
@@ -299,11 +295,6 @@ def _interval(name: str, intervals: Mapping[str, Any]) -> str:
 def _is_fitted(run: RunFolder) -> bool:
     """True if it was fitted to texts without labels, and nothing was measured."""
     return run.primary == NOT_MEASURED
-
-
-def _features(run: RunFolder) -> list[Mapping[str, Any]]:
-    """Settings of the featuriser, or of that of each member."""
-    return [features for each in recipes(run.model) if (features := _mapping(each.get("features")))]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

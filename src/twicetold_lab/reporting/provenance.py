@@ -13,7 +13,6 @@ from twicetold_lab.reporting.tables import Section, Table, TableCell, amount
 from twicetold_lab.runs.records import Provenance
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
-_NOT_FACTS = (MALFORMED, "twin_groups")  # shown in other words; of cards of earlier code
 
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
@@ -112,9 +111,9 @@ def _leaves(card: Mapping[str, Any], prefix: str = "", split: str = "") -> Itera
         name = key if key == prefix else f"{prefix} {key}".strip()
         if key in SPLITS and not split:
             yield from _leaves(value, "", key) if isinstance(value, Mapping) else [(prefix, key, value)]
-        elif isinstance(value, Mapping) and key not in _NOT_FACTS:
+        elif isinstance(value, Mapping) and key != MALFORMED:
             yield from _leaves(value, name, split)
-        elif key not in _NOT_FACTS:
+        elif key != MALFORMED:
             yield name, split, value
 
 

@@ -14,7 +14,6 @@ from twicetold_lab.reporting.answers import (
     measure_of,
     pretraining_section,
 )
-from twicetold_lab.reporting.errors import Judged, error_sections, judged
 from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, estimate_cell, words
@@ -62,7 +61,6 @@ class Report:
         answers: of the first page, in the order of kinds.
         below: sections below the answers.
         pages: dataset -> its page.
-        mistakes: dataset -> verdicts of models about its test pairs.
         runs: that the numbers are of.
     """
 
@@ -70,7 +68,6 @@ class Report:
     answers: Sequence[Answer]
     below: Sequence[Section]
     pages: Mapping[str, Section]
-    mistakes: Mapping[str, Judged]
     runs: Sequence[RunFolder]
 
     @property
@@ -79,20 +76,13 @@ class Report:
         return [*(answer.section for answer in self.answers), *self.below, *self.pages.values()]
 
 
-def read_report(
-    grid: Grid,
-    *,
-    runs: Path,
-    abouts: Mapping[str, Provenance],
-    processed: Path | None = None,
-) -> Report:
+def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> Report:
     """Read run folders and make a report of them.
 
     Args:
         grid: what to report.
         runs: the folder of run folders.
         abouts: descriptions of the datasets.
-        processed: the folder of corpora; None: no texts are read.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -105,10 +95,6 @@ def read_report(
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(grid.datasets, boards)
     abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
-    mistakes = {
-        data: judged(board, processed / data, kind=abouts[data].kind) if processed else None
-        for data, board in boards.items()
-    }
     pages = {}
     for data, board in boards.items():
         about, whole = abouts[data], all_boards[data]
@@ -118,7 +104,6 @@ def read_report(
             *sections.cross_domain_sections(data, abroad),
             sections.cost_section(whole, grid.seconds, grid.commands),
             sections.checks_section(board, about),
-            *error_sections(mistakes[data], data),
             provenance.data_section(about),
         ]
         pages[data] = Section(data, [provenance.KINDS[about.kind]], parts=parts, data=data)
@@ -127,7 +112,6 @@ def read_report(
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
         below=_below(boards),
         pages=pages,
-        mistakes={data: each for data, each in mistakes.items() if isinstance(each, Judged)},
         runs=everything,
     )
 

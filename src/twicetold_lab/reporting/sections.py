@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from twicetold_lab.reporting.glossary import describe, size
+from twicetold_lab.reporting.glossary import describe, number, size
 from twicetold_lab.reporting.leaderboard import Leaderboard
-from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, measured_cell, words
+from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, words
 from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
 from twicetold_lab.runs.folder import Cell, RunFolder
 from twicetold_lab.runs.records import Provenance
@@ -66,7 +66,9 @@ def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]
     lines = []
     for run in used:
         results = run.cross_domain[data]
-        cells = [measured_cell(results.metrics.get(name), results.intervals.get(name)) for name in names]
+        cells = [
+            replace(amount(results.metrics.get(name), number), interval=results.intervals.get(name)) for name in names
+        ]
         source = "threshold alone" if run.is_untrained else ""
         lines.append((TableCell(run.cell.model), (words(run.cell.data, source), *cells)))
     table = Table((words("Learnt on"), *(TableCell(describe(name).label) for name in names)), tuple(lines))

@@ -1,13 +1,16 @@
 """The page of sources: what five documents claim, and what each system that they name is here.
 
-What the documents say is in `sources.toml`. Figures of ours come from run folders, as in RESULTS.md, and commands from
-the grid, so that the page can be made again from files in Git.
+What the documents say is in `sources.toml`: of each where it was published and what it is about (`cited`), its claims,
+what is here, why figures differ as far as it holds for all of its systems, and these. Figures of ours come from run
+folders, as in RESULTS.md, and commands from the grid, so that the page can be made again from files in Git.
 """
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from twicetold import layout
 from twicetold_lab.reporting.glossary import describe
@@ -17,18 +20,6 @@ from twicetold_lab.reporting.tables import estimate_cell
 from twicetold_lab.runs.folder import Cell, read_runs
 
 NOTHING, NOT_IN_GRID, NOT_RUN = "–", "not in the grid", "**not run**"
-
-HEAD = """\
-# The sources, system by system
-
-Five documents stand at the beginning of this project: an article, a paper and three sets of notes. For each, this \
-page says what it claims, what is here, the command, the published figure, ours, and why they differ.
-
-`make results` writes this page from `src/twicetold_lab/reporting/sources.toml`, the grid in `params.yaml` and \
-`runs/*/metrics.json`. Figures of ours are those of [RESULTS.md](../../RESULTS.md): of test unless a row says \
-otherwise, with 95 % intervals over test data and, of several seeds, the standard deviation. If RESULTS.md says that \
-its numbers are of earlier code, so are these.
-"""
 
 
 @dataclass(frozen=True)
@@ -58,30 +49,10 @@ class System:
     """Why there is nothing to do about it here."""
 
 
-@dataclass(frozen=True)
-class Document:
-    """One of the sources; texts are Markdown."""
-
-    key: str
-    title: str
-    cited: str
-    """Where it was published, and what it is about."""
-    claims: str
-    here: str
-    differs: str
-    """Why figures differ, as far as it holds for all of its systems."""
-    systems: tuple[System, ...]
-
-
-def _read(file: Path) -> tuple[Document, ...]:
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    return tuple(
-        Document(**{**about, "key": key, "systems": tuple(System(**system) for system in about["systems"])})
-        for key, about in tables.items()
-    )
-
-
-DOCUMENTS = _read(Path(__file__).with_name("sources.toml"))
+TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
+HEAD = TEXTS.pop("head")
+SYSTEMS = {key: [System(**system) for system in document["systems"]] for key, document in TEXTS.items()}
+"""Document -> its systems."""
 
 
 def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
@@ -96,11 +67,11 @@ def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
     """
     grid = {cell.name: cell for cell in commands}
     trained, rows, parts = {cell.name: command for cell, command in commands.items()}, _rows(grid, runs), [HEAD]
-    for document in DOCUMENTS:
-        parts += [f"## {document.title}\n", f"{document.cited}\n", f"**What it claims.** {document.claims}\n"]
-        parts += [f"**What is here.** {document.here}\n", f"**Why figures differ.** {document.differs}\n"]
-        with_figures = [system for system in document.systems if system.metric]
-        others = [system for system in document.systems if not system.metric]
+    for key, about in TEXTS.items():
+        parts += [f"## {about['title']}\n", f"{about['cited']}\n", f"**What it claims.** {about['claims']}\n"]
+        parts += [f"**What is here.** {about['here']}\n", f"**Why figures differ.** {about['differs']}\n"]
+        with_figures = [system for system in SYSTEMS[key] if system.metric]
+        others = [system for system in SYSTEMS[key] if not system.metric]
         if with_figures:
             lines = [_figure(each, rows.get(each.cell), trained.get(each.cell)) for each in with_figures]
             heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
@@ -113,7 +84,7 @@ def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
 
 def _rows(grid: Mapping[str, Cell], runs: Path) -> dict[str, Row]:
     """The rows of cells that systems name and that have run, with all seeds."""
-    systems = [system for document in DOCUMENTS for system in document.systems]
+    systems = chain.from_iterable(SYSTEMS.values())
     named = {(cell.data, cell.model): cell for system in systems if (cell := grid.get(system.cell))}
     ran = [cell for cell in grid.values() if (runs / cell.name / layout.METRICS).is_file()]
     ran = [cell for cell in ran if (cell.data, cell.model) in named]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from twicetold.evaluation.intervals import Interval
-from twicetold_lab.reporting.glossary import describe, magnitude, number
+from twicetold_lab.reporting.glossary import describe, magnitude
 
 NOTHING = "–"
 
@@ -44,7 +44,8 @@ class TableCell:
     @property
     def remark(self) -> str:
         """The interval and the note, as a reader sees them; may be empty."""
-        ends = interval_text(self.interval, "+.3f" if self.is_difference else ".3f")
+        form = "+.3f" if self.is_difference else ".3f"
+        ends = f"{self.interval[0]:{form}} to {self.interval[1]:{form}}" if self.interval else ""
         return ", ".join(filter(None, (ends, self.note)))
 
 
@@ -67,16 +68,12 @@ class Table:
     rows: tuple[TableRow, ...]
     of: str = "model"
 
-    def with_columns(self, keep: Sequence[int]) -> "Table":
-        """The same rows with some columns."""
-        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
-        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
-
     @property
     def known(self) -> "Table":
-        """The columns in which something is known."""
-        places = range(len(self.columns))
-        return self.with_columns([i for i in places if any(cells[i].text != NOTHING for _, cells in self.rows)])
+        """The same rows with the columns in which something is known."""
+        keep = [i for i in range(len(self.columns)) if any(cells[i].text != NOTHING for _, cells in self.rows)]
+        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -162,13 +159,3 @@ def command_cell(command: str) -> TableCell:
 def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
     """A number as a cell; a dash if it is not known."""
     return MISSING if value is None else TableCell(show(value), value=value)
-
-
-def measured_cell(value: float | None, interval: Interval | None) -> TableCell:
-    """A value with three decimals and its interval; a dash if it is not known."""
-    return MISSING if value is None else TableCell(number(value), "", value, interval)
-
-
-def interval_text(interval: Interval | None, form: str = ".3f") -> str:
-    """An interval in words; empty if there is none."""
-    return f"{interval[0]:{form}} to {interval[1]:{form}}" if interval else ""

@@ -11,20 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from twicetold import layout
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import MeasuredLinks
-from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.stored import record
 from twicetold.trained.folder_files import read_recipe, require_model_files
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
-from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
+from twicetold_lab.runs.records import intervals_of, read_metrics, read_object, require
 from twicetold_lab.runs.summary import UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
 
@@ -164,16 +158,6 @@ class RunFolder:
         return chosen.promised if chosen else ()
 
     @cached_property
-    def decision(self) -> Decision:
-        """The threshold and the calibration that were chosen on validation.
-
-        Raises:
-            FileNotFoundError: if there are none; says which stage to run.
-        """
-        file = self.model / layout.DECISION
-        return record(Decision, read_json(file, stage=f"evaluate@{self.cell.name}"), layout.DECISION)
-
-    @cached_property
     def intervals(self) -> Mapping[str, tuple[float, float]]:
         """Test metric -> ends of its 95 % interval."""
         return intervals_of(self.summary)
@@ -259,21 +243,6 @@ class RunFolder:
         beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
         cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
         return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])
-
-    def scores(self, split: str) -> ScoredPairs | None:
-        """Scores on one split, in the corpus's order of pairs.
-
-        None for documents, whose pairs are too many to keep, and where nothing was evaluated.
-        """
-        file = self.path / layout.SCORES
-        if not file.is_file():
-            return None
-        rows = pq.read_table(file, columns=["split", "label", "score"])
-        rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
-        if not rows.num_rows:
-            return None
-        score, label = (rows[name].cast("float64").to_numpy() for name in ("score", "label"))
-        return ScoredPairs(score, label)
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:

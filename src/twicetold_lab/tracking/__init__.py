@@ -89,7 +89,6 @@ def reopen(
     known = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else TrackedRun(None, None, name=name)
     if known is not None:
         yield known
-        known.describe()
         return
     with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=None).ending() as run:
         yield run

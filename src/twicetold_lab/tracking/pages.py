@@ -2,28 +2,19 @@
 
 A view holds columns, order and filter of the table of runs, as the page's own button "Views" saves them: as a tag of
 the experiment. The page itself would show neither metrics nor parameters until columns are ticked.
-
-Whoever serves a store's pages writes the port to a file beside the database, so that the addresses that trainings print
-lead there. A file that a killed server left behind names a port at which nobody listens.
 """
 
 import json
-import os
-import signal
 import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
-from urllib.request import ProxyHandler, build_opener
 
 from twicetold.printable import HIDDEN, without_passwords
 from twicetold_lab.tracking.notes import ALWAYS
-from twicetold_lab.tracking.store import SQLITE, Settings, Store, address, existing
+from twicetold_lab.tracking.store import Settings, Store, address
 
 VIEW = "mlflow.sharedViewState."  # prefix of a tag
 DESCRIPTION = "mlflow.note.content"
@@ -44,9 +35,6 @@ FIXED = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 145}  # pixels of c
 LETTER, BESIDE = 7.0, 24  # pixels of a letter of a column's head, and of what is beside it
 NARROWEST = 70
 HOST = "127.0.0.1"
-FIRST = 5000  # the port that is tried first where none is named; `make ui` and MLflow itself have the same
-TRIED = 20
-NOTE = ".pages"  # file beside the database
 WITHOUT_ASSISTANT = "mlflow.localhost"
 """Another name of this machine, in Chrome, Edge and Firefox. MLflow opens its Assistant on the first visit to
 `localhost`, `127.0.0.1` and `::1`, and only there."""
@@ -67,26 +55,11 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
     """
     found = store.client.get_experiment(store.experiment_id)
     wanted = {DESCRIPTION: _description(data, kind, counts, primary), "kind": kind, "primary": primary}
-    best = f"best/{primary}"
-    ranked = {"orderByKey": f"metrics.`{best}`", "orderByAsc": False}
     test = [f"test/{name}" for name in dict.fromkeys((primary, *FURTHER[kind]))]
+    measured, swept = _metrics(*test, "parameters"), [*_metrics("train_seconds"), "tags.`model`", *_params(*ALWAYS)]
     views = {
-        LEADERBOARD: (
-            "Leaderboard",
-            {
-                **ranked,
-                "searchFilter": "tags.origin != 'sweep'",
-                **_columns(*_metrics(best, *test, "parameters"), "tags.`origin`"),
-            },
-        ),
-        SWEEPS: (
-            "Sweeps",
-            {
-                **ranked,
-                "searchFilter": "tags.origin = 'sweep'",
-                **_columns(*_metrics(best, "train_seconds"), "tags.`model`", *_params(*ALWAYS)),
-            },
-        ),
+        LEADERBOARD: ("Leaderboard", _state("tags.origin != 'sweep'", primary, *measured, "tags.`origin`")),
+        SWEEPS: ("Sweeps", _state("tags.origin = 'sweep'", primary, *swept)),
     }
     for number, (key, (name, state)) in enumerate(views.items()):
         # the newest view is listed first
@@ -107,13 +80,8 @@ def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, p
         primary: the primary metric's name.
         params: the keys that were swept.
     """
-    key, best = f"sweep-{parent[:8]}", f"best/{primary}"
-    state = {
-        "orderByKey": f"metrics.`{best}`",
-        "orderByAsc": False,
-        "searchFilter": f"tags.`{PARENT}` = '{parent}'",
-        **_columns(*_metrics(best, "train_seconds"), *_params(*params)),
-    }
+    key = f"sweep-{parent[:8]}"
+    state = _state(f"tags.`{PARENT}` = '{parent}'", primary, *_metrics("train_seconds"), *_params(*params))
     store.client.set_experiment_tag(store.experiment_id, f"{VIEW}{key}", json.dumps(state))  # no name: not in the menu
     return runs_page(settings, store.experiment_id, view=key)
 
@@ -133,13 +101,19 @@ def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD
 
 def _server(settings: Settings) -> str:
     uri = without_passwords(address(settings)).replace(f"{HIDDEN}@", "")  # the browser asks
-    return uri.rstrip("/") if uri.startswith(("http://", "https://")) else f"http://{HOST}:{port_of(settings)}"
+    return uri.rstrip("/") if uri.startswith(("http://", "https://")) else f"http://{HOST}:{settings.port}"
 
 
-def _columns(*keys: str) -> dict[str, Any]:
-    """The columns of a view, in this order, each as wide as its head: MLflow would cut names of over 12 letters."""
+def _state(chosen: str, primary: str, *further: str) -> dict[str, Any]:
+    """The runs that a filter chooses, the best on validation first.
+
+    Columns stand in this order, each as wide as its head: MLflow would cut names of over 12 letters.
+    """
+    (best,) = _metrics(f"best/{primary}")
+    keys = [best, *further]
     widths = {key: max(NARROWEST, round(LETTER * len(key.partition("`")[2][:-1])) + BESIDE) for key in keys}
-    return {"selectedColumns": [*keys], "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
+    columns = {"selectedColumns": keys, "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
+    return {"orderByKey": best, "orderByAsc": False, "searchFilter": chosen, **columns}
 
 
 def _metrics(*names: str) -> list[str]:
@@ -163,101 +137,19 @@ def _description(data: str, kind: str, counts: Mapping[str, Any], primary: str) 
     )
 
 
-def port_of(settings: Settings) -> int:
-    """The port at which the pages of the local store are served now, or else the one that `make ui` tries first."""
-    note = _note(settings)
-    if note is not None and note.is_file():
-        with suppress(OSError, ValueError):
-            port = int(note.read_text(encoding="utf-8"))
-            if _listens(port):
-                return port
-    return FIRST
-
-
-@contextmanager
-def served(settings: Settings, port: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve MLflow's pages while the block runs; it begins when they answer.
-
-    Args:
-        settings: a local store, which is there already.
-        port: where; None for the first free one from 5000 on.
-
-    Raises:
-        FileNotFoundError: if there is no store.
-        ValueError: if its pages are served already, the port is taken, or the server ends at once.
-    """
-    existing(settings)
-    note = _note(settings)
-    if note is not None and note.is_file() and _listens(served_at := port_of(settings)):
-        raise ValueError(
-            f"the pages are served already, at http://{HOST}:{served_at}: open them there, or end that server"
-        )
-    port = _free_port() if port is None else port
-    if _listens(port):
-        raise ValueError(f"port {port} is in use: name another one, with PORT={port + 1} say")
-    server = subprocess.Popen(_command(address(settings), port), env={**os.environ, WITHOUT_JOBS: "false"})
-    try:
-        _wait_for(server, port)
-        if note is not None:
-            note.write_text(f"{port}", encoding="utf-8")
-        yield server
-    finally:
-        if note is not None:
-            note.unlink(missing_ok=True)
-        with suppress(KeyboardInterrupt):  # a second Ctrl-C, while it ends
-            if server.poll() is None:
-                server.send_signal(signal.SIGTERM)
-            server.wait()
-
-
-def _note(settings: Settings) -> Path | None:
-    """The file with the port; None if the store is no SQLite file."""
-    uri = address(settings)
-    return Path(uri.removeprefix(SQLITE)).parent / NOTE if uri.startswith(SQLITE) else None
-
-
-def _command(uri: str, port: int) -> list[str]:
+def server_command(settings: Settings) -> list[str]:
+    """The command that serves the pages of a local store."""
+    port = settings.port
     allowed = [f"{name}{end}" for name in ALLOWED for end in ("", ":*")]
     origins = [f"http://{name}:{port}" for name in ALLOWED]
-    command = [
-        sys.executable,
-        "-m",
-        "mlflow",
-        "server",
-        "--backend-store-uri",
-        uri,
-        "--host",
-        HOST,
-        "--port",
-        f"{port}",
-    ]
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", address(settings)]
+    command += ["--host", HOST, "--port", f"{port}"]
     command += ["--allowed-hosts", ",".join(allowed), "--cors-allowed-origins", ",".join(origins)]
     return [*command, "--workers", "1", "--uvicorn-opts", "--log-level warning"]
 
 
-def _free_port() -> int:
-    """The first port from `FIRST` on at which nobody listens.
-
-    Raises:
-        ValueError: if there is none among the first ones.
-    """
-    for port in range(FIRST, FIRST + TRIED):
-        if not _listens(port):
-            return port
-    raise ValueError(f"the ports {FIRST} to {FIRST + TRIED - 1} are in use: name another one, with PORT=6000 say")
-
-
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     """True if anybody listens at a port of this machine."""
     with closing(socket.socket()) as connection:
         connection.settimeout(1.0)
         return connection.connect_ex((HOST, port)) == 0
-
-
-def _wait_for(server: subprocess.Popen[bytes], port: int) -> None:
-    directly = build_opener(ProxyHandler({}))  # a proxy does not see this machine's ports
-    while server.poll() is None:
-        with suppress(OSError), directly.open(f"http://{HOST}:{port}/health", timeout=5.0):
-            return
-        time.sleep(0.2)
-    raise ValueError(f"MLflow ended before it answered at http://{HOST}:{port}: what it printed above says why")

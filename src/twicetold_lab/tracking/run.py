@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
 from twicetold.printable import without_passwords
-from twicetold_lab.tracking.notes import OURS, Note, dotted, intervals_in
-from twicetold_lab.tracking.pages import DESCRIPTION, describe
+from twicetold_lab.tracking.notes import dotted
+from twicetold_lab.tracking.pages import describe
 from twicetold_lab.tracking.store import Store, insist, warn_untracked
 
 T = TypeVar("T")
@@ -64,7 +64,6 @@ class TrackedRun:
         self._params = dict(params or {})
         self._datasets: dict[str, tuple[str, str]] = {}  # split -> name and digest
         self._not_finite: set[str] = set()
-        self._folder: Path | None = None
 
     @property
     def has_model(self) -> bool:
@@ -182,7 +181,6 @@ class TrackedRun:
         """
         if not path.is_file():
             raise FileNotFoundError(f"expected a file to log at {path}, but there is none")
-        self._folder = path.parent
         self._write(f"log {path.name}", lambda client: client.log_artifact(self.id, str(path), folder))
 
     def log_text(self, text: str, file: str) -> None:
@@ -205,7 +203,6 @@ class TrackedRun:
         """
         if not model_folder.is_dir():
             raise FileNotFoundError(f"expected a model folder at {model_folder}, but there is none: train it first")
-        self._folder = model_folder.parent
 
         def write(client: Any) -> str:
             from mlflow.entities import Metric
@@ -225,21 +222,6 @@ class TrackedRun:
 
         return self._write("log the model", write)
 
-    def describe(self) -> None:
-        """Give the run the description that its page shows, from what was logged with it; see `tracking.notes`.
-
-        What a person wrote there stays.
-        """
-        intervals = intervals_in(self._folder) if self._folder else {}
-
-        def write(client: Any) -> None:
-            known = client.get_run(self.id).data
-            text = Note(known.tags, known.metrics, self._folder, intervals).text()
-            if text and known.tags.get(DESCRIPTION, OURS).startswith(OURS):
-                client.set_tag(self.id, DESCRIPTION, shorten(without_passwords(text), MAX_TAG))
-
-        self._write("describe the run", write)
-
     @contextmanager
     def ending(self) -> Iterator["TrackedRun"]:
         """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning.
@@ -249,7 +231,6 @@ class TrackedRun:
         status = "FINISHED"
         try:
             yield self
-            self.describe()
         except (KeyboardInterrupt, Pruned) as stop:
             status = "KILLED"
             self._say_why(stop)

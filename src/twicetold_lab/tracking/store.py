@@ -54,6 +54,7 @@ class Settings:
         uri: address of the store; None for the SQLite file under `root`. A relative SQLite path is relative to `root`.
         root: the project's root.
         origin: who started the run: "dvc" (the pipeline), "sweep" (a multirun) or "run" (a person).
+        port: at which the pages of a local store are served.
 
     Raises:
         ValueError: if `origin` is none of these.
@@ -63,6 +64,7 @@ class Settings:
     uri: str | None
     root: Path
     origin: str
+    port: int = 5000
 
     def __post_init__(self) -> None:
         if self.origin not in ORIGINS:

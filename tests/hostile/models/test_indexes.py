@@ -20,7 +20,6 @@ ENTRIES = (
     PART,
     f"{PART}/{TEXTS}",
     f"{PART}/{DENSE}",
-    f"{PART}/removed-00000001.npy",
     f"{PART}/groups-00000001.npy",
     "notes",
 )
@@ -93,7 +92,7 @@ def elsewhere(tmp_path):
     """A folder of somebody, with files that an index would delete if they were its own."""
     folder = tmp_path / "elsewhere"
     (folder / PART).mkdir(parents=True)
-    for name in ("thesis.txt", f"{PART}/removed-00000009.npy", f"{PART}/.tmp-thesis.txt"):
+    for name in ("thesis.txt", f"{PART}/groups-00000009.npy", f"{PART}/.tmp-thesis.txt"):
         (folder / name).write_text("years of work")
     return folder
 

@@ -255,7 +255,7 @@ def test_a_search_for_less_than_one_text_is_refused(models):
 
 def table_of(count):
     numbers = [str(number) for number in range(count)]
-    return pa.table([pa.array(numbers), pa.array(numbers), pa.array(np.arange(count))], schema=SCHEMA)
+    return pa.table(dict(zip(SCHEMA.names, (numbers, numbers, range(count)))), schema=SCHEMA)
 
 
 @settings(max_examples=30)

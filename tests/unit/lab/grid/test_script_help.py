@@ -60,7 +60,7 @@ def test_the_choices_are_the_files_of_each_group():
     assert "hydra" not in text.lower()
 
 
-@pytest.mark.parametrize("script", ["train", "compare", "report"])
+@pytest.mark.parametrize("script", ["train", "report"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_it_is_printed_before_anything_large_is_imported(script, flag):
     command = [sys.executable, "-X", "importtime", f"pipelines/{script}.py", flag]

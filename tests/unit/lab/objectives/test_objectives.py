@@ -10,7 +10,6 @@ from twicetold_lab.objectives.combined import Alternating, WeightedSum
 from twicetold_lab.objectives.contrastive import Contrastive
 from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
 from twicetold_lab.objectives.info_nce import InfoNce
-from twicetold_lab.objectives.localized_contrastive import LocalizedContrastive
 from twicetold_lab.objectives.pair_bce import PairBce
 from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.objectives.similarities import Correlation, SimilarityMse
@@ -172,11 +171,6 @@ SPARSE = Encoding(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3))
         (PairBce(), EncodedBatch(*PAIR, score=torch.ones(3)), "labelled_pairs"),
         (PairBce(), EncodedBatch(*PAIR, label=torch.ones(3)), "labelled_pairs"),
         (two_levels(), EncodedBatch(*TEXTS, label=torch.arange(3)), "story_and_category"),
-        (
-            LocalizedContrastive(temperature=1),
-            EncodedBatch(*TEXTS, label=torch.zeros(3), score=torch.zeros(3)),
-            "candidates",
-        ),
     ],
     ids=lambda one: type(one).__name__,
 )
@@ -212,7 +206,6 @@ def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objectiv
         (lambda: two_levels(boundaries=[0.2, 1.0]), "boundar.*; got"),
         (lambda: two_levels(weights=[1.0, -1.0]), "weights.*; got"),
         (lambda: two_levels(scale=0.0), "scale.*; got"),
-        (lambda: LocalizedContrastive(temperature=0), "must be above 0; got 0"),
         (lambda: PairBce(scale=-1), "above 0, or null for a logit; got -1"),
         (lambda: WeightedSum(parts={"a": PairBce()}, weights={"b": 1}), r"each of \['a'\], got \['b'\]"),
     ],

@@ -6,17 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout
 from twicetold_lab import reporting
 from twicetold_lab.reporting import Cell, Grid
 from twicetold_lab.runs.folder import RunFolder
-
-PAIRS = 400
 
 
 @dataclass(frozen=True)
@@ -70,8 +65,6 @@ class Project:
         about["seen"] = seen
         about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}
         write(folder / layout.SUMMARY, about)
-        decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
-        write(folder / layout.MODEL / layout.DECISION, decision)
         return folder
 
 
@@ -107,13 +100,6 @@ def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def write_scores(folder: Path, *, separation: float, labels_from: int = 0) -> None:
-    label = np.random.default_rng(labels_from).integers(0, 2, PAIRS)
-    score = 0.5 + separation * (label - 0.5) + np.random.default_rng(len(folder.name)).normal(0, 0.3, PAIRS)
-    table = {"split": ["test"] * PAIRS + ["val"], "label": [*label.astype(float), 0.0], "score": [*score, 99.0]}
-    pq.write_table(pa.table(table), folder / layout.SCORES)
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """No data and no runs yet."""
@@ -135,8 +121,7 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
         cells.append(Cell("questions", model, seed))
         metrics = {"auroc": quality, "accuracy": quality - 0.1, "threshold": 0.5}
         val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
-        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters)
-        write_scores(folder, separation=quality - 0.3)
+        project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters)
     for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
         cells.append(Cell("news", model, 0))
         metrics = {"auroc_category": quality, "auroc_story": 0.9, "precision_at_10_story": 0.6}
