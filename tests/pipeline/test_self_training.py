@@ -15,13 +15,6 @@ def lab(finished, tmp_path_factory):
     return finished.copy(tmp_path_factory.mktemp("self_training") / "lab")
 
 
-def test_a_teacher_that_is_not_in_the_grid_is_an_error_that_says_so(lab):
-    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING, teacher="dssm")
-    code, out = lab.attempt("dvc", "repro")
-    assert code != 0
-    assert f"the teacher of {QUESTIONS}-hard_negatives-dssm-0 is no cell: {QUESTIONS}-dssm-0" in out
-
-
 def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
     lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING)
     learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate", "measure") for cell in CELLS}
