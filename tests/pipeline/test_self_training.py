@@ -35,13 +35,6 @@ def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     assert {f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again} == set(lab.ran())
 
 
-def test_without_self_training_only_the_report_forgets_it(lab):
-    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"])
-    assert lab.ran() == []
-    lab.run("python", "pipelines/report.py")
-    assert "pseudo_labels" not in (lab.root / "reports" / "leaderboard.csv").read_text()
-
-
 def test_by_hand_a_run_mines_and_another_family_learns_from_it(lab):
     mine = ("mine_with_model", f"data={QUESTIONS}", "teacher=dae")
     learn = (*TRAIN, "teacher=dae", "name=static-self_trained", "hydra.run.dir=runs/by-hand")
