@@ -14,7 +14,7 @@ reached on the labels. The mean over candidates uses what is known of all of the
 al. 2023, "Prediction-powered inference"; Marchant and Rubinstein 2017, "In search of an entity resolution OASIS").
 
 Pairs were drawn by the generic matcher's probability, and not by x. Their weights correct for that, and make the
-estimates less certain: the root of a weight is a compromise, by a simulation (docs/guides/labels-of-your-own.md).
+estimates less certain: the root of a weight is a compromise, measured by `pipelines/measure_labels.py`.
 
 Shape letters: C candidates, m labelled pairs, T thresholds, R draws, K knots.
 """
