@@ -25,7 +25,7 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold_lab import reporting
-from twicetold_lab.grid.lock import changed_keys, locked_stages
+from twicetold_lab.grid.lock import is_stale, locked_stages
 from twicetold_lab.grid.rows import read_grid
 from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.runs.environment import in_words
@@ -51,7 +51,7 @@ def main() -> None:
             print(reporting.leaderboard_text(grid, paths["runs"]))
         elif "--results" in argv:
             reporting.write_cards(dict.fromkeys(cell.data for cell in grid.cells), **folders)
-            earlier = bool(changed_keys(Path(__file__).resolve().parents[1]))
+            earlier = is_stale(Path(__file__).resolve().parents[1])
             pages = results(rows, runs=paths["runs"], cards=paths["cards"], earlier=earlier, missing=missing)
             for file, text in pages.items():
                 write_text(file, text)

@@ -240,15 +240,6 @@ def test_an_edit_of_words_and_rules_makes_the_corpora_that_are_made_of_them_stal
     assert code.changed() == set()
 
 
-@pytest.mark.parametrize("file", ["page.html.j2", "style.css", "figures.html.j2"])
-def test_an_edit_of_a_template_makes_the_report_stale_and_nothing_else(code, file):
-    first = fresh().code_identity("pipelines/report.py", {})
-    with (code.root / "src/twicetold_lab/reporting/templates" / file).open("a") as out:
-        out.write("edited")
-    assert fresh().code_identity("pipelines/report.py", {}) != first
-    assert code.changed() == set()
-
-
 def test_every_data_file_of_the_package_belongs_to_a_module():
     """Or nothing would be stale after it changed; `py.typed` is for type checkers."""
     found = (fresh()._parsed(str(path))[1] for path in (ROOT / "src").rglob("*.py"))

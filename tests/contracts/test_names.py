@@ -100,11 +100,10 @@ def test_each_stage_has_a_script_of_its_name(stage):
 
 
 @pytest.mark.parametrize("stage", sorted(set(STAGES) - {"compose"}))
-def test_each_stage_tracks_its_code_as_a_key_and_lists_no_source_file(stage):
+def test_each_stage_tracks_its_code_as_a_key(stage):
     keys = [key for entry in part_of(stage)["params"] if isinstance(entry, dict) for key in next(iter(entry.values()))]
     kind = stage.removesuffix("_ensemble")
     assert keys == [*([f"settings.{kind}"] if kind in READS else []), f"code.{kind}"]
-    assert not [path for path in part_of(stage).get("deps", []) if path.startswith(("src", "pipelines", "conf"))]
 
 
 def test_dvc_yaml_uses_the_file_names_of_the_layout():

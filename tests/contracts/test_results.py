@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import report
-from twicetold_lab.grid.lock import changed_keys, locked_stages
+from twicetold_lab.grid.lock import is_stale, locked_stages
 from twicetold_lab.grid.rows import read_grid
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ def _in_root(monkeypatch):
 
 def test_results_are_a_rendering_of_metrics_summaries_and_cards():
     grid, missing = report.without_missing(read_grid(ROOT), Path("runs"), ran=locked_stages(ROOT))
-    earlier = bool(changed_keys(ROOT))
+    earlier = is_stale(ROOT)
     pages = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), earlier=earlier, missing=missing)
     assert [file for file, text in pages.items() if not file.is_file() or file.read_text() != text] == []
     assert {*Path("docs/results").glob("*.md")} == {*pages} - {Path("RESULTS.md")}

@@ -192,16 +192,11 @@ def own_pairs(count):
 
 def test_an_edit_of_ones_own_file_prepares_it_again_and_no_other_data(lab, tmp_path):
     cell, data = "mine-tfidf-0", ["prepare@mine", "mine@mine"]
-    (lab.root / "conf/data/mine.yaml").write_text(OWN.replace("data/own/", "elsewhere/"))
-    lab.grid(data=[NEWS, "mine"], model=["tfidf"])
-    code, out = lab.attempt("dvc", "repro")
-    assert code != 0
-    assert "params.yaml: data: mine reads elsewhere/pairs.csv, and DVC would not see when it changes" in out
-
     (lab.root / "conf/data/mine.yaml").write_text(OWN)
     kept = tmp_path / "pairs.csv"
     kept.write_text(own_pairs(200))
     (lab.root / "data/own/pairs.csv").symlink_to(kept)
+    lab.grid(data=[NEWS, "mine"], model=["tfidf"])
     ran = lab.ran()
     assert {f"train@{cell}", f"evaluate@{cell}", *data} <= set(ran)
     assert lab.ran() == []

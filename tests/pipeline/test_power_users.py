@@ -77,9 +77,3 @@ def test_a_callback_of_ones_own_is_called_after_each_epoch_and_one_of_hydra_afte
     of(trained, "my_module.Epochs"), of(trained, "my_module.Jobs")
     assert (lab.root / "epochs.txt").read_text().split() == ["0", "1"]
     assert "model=dae" in (lab.root / "jobs.txt").read_text()
-
-
-def test_experiments_are_among_the_groups_of_help(lab):
-    ((code, out),) = lab.scripts(("train", "--help"))
-    assert code == 0
-    assert "static_ema, static_triplets, two_kinds, two_towers, use, use_documents, with_train" in out

@@ -15,13 +15,6 @@ def lab(finished, tmp_path_factory):
     return finished.copy(tmp_path_factory.mktemp("self_training") / "lab")
 
 
-def test_a_teacher_that_is_not_in_the_grid_is_an_error_that_says_so(lab):
-    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING, teacher="dssm")
-    code, out = lab.attempt("dvc", "repro")
-    assert code != 0
-    assert f"the teacher of {QUESTIONS}-hard_negatives-dssm-0 is no cell: {QUESTIONS}-dssm-0" in out
-
-
 def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
     lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING)
     learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate", "measure") for cell in CELLS}
@@ -40,13 +33,6 @@ def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
     again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate", "measure")}
     assert {f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again} == set(lab.ran())
-
-
-def test_without_self_training_only_the_report_forgets_it(lab):
-    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"])
-    assert lab.ran() == []
-    lab.run("python", "pipelines/report.py")
-    assert "pseudo_labels" not in (lab.root / "reports" / "leaderboard.csv").read_text()
 
 
 def test_by_hand_a_run_mines_and_another_family_learns_from_it(lab):

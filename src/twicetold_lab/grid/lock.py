@@ -35,19 +35,18 @@ READS = {
 FOLDERS = {"download": "prepare", "prepare": "prepare", "mine": "prepare", "download_pretrained": "pretrained"}
 FOLDERS |= {"mine_with_model": "self_training", "evaluate_elsewhere": "elsewhere"}
 """Stage -> folder of its rendered settings; train: of all others."""
-SETTINGS = "settings."  # before the name of a stage, in params of dvc.yaml
 ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C takes a tenth of the time
 
 
-def changed_keys(root: Path) -> dict[str, set[str]]:
-    """The stale stages of a checkout's grid, each with the keys of its config that are others in the lock.
+def is_stale(root: Path) -> bool:
+    """Say if a stage of a checkout's grid would run with other code or settings than the lock has.
 
     Raises:
         ValueError: if the grid cannot be composed.
     """
     with rendered(root) as folder:
-        return compared(_read(root / "dvc.yaml")["stages"], locked_stages(root), folder)
+        return bool(stale_stages(_read(root / "dvc.yaml")["stages"], locked_stages(root), folder))
 
 
 @contextmanager
@@ -71,8 +70,8 @@ def locked_stages(root: Path) -> dict[str, Any]:
     return dict(_read(file)["stages"]) if file.exists() else {}
 
 
-def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> dict[str, set[str]]:
-    """The stages of the rendered files whose keys are others in the lock, and these keys.
+def stale_stages(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> set[str]:
+    """The stages of the rendered files whose keys are others in the lock.
 
     Args:
         stages: of dvc.yaml.
@@ -80,11 +79,11 @@ def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Pat
         rendered: folder that compose wrote.
     """
     return {
-        f"{stage}@{key}": changed
+        f"{stage}@{key}"
         for file in sorted(rendered.glob("*/*.json"))
         for config in [json.loads(file.read_text(encoding="utf-8"))]
         for stage, key, names in _reading(stages, file, config)
-        if (changed := _differing({n: _at(config, n) for n in names}, _recorded(locked.get(f"{stage}@{key}", {}))))
+        if {name: _at(config, name) for name in names} != _recorded(locked.get(f"{stage}@{key}", {}))
     }
 
 
@@ -127,17 +126,6 @@ def changes(stale: Iterable[str], rendered: Path, ran_with: Path) -> list[str]:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
-
-
-def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """The keys that only one has, or that have another value."""
-    changed = {name for name in {**one, **other} if one.get(name) != other.get(name)}
-    settings = {name for name in changed if name.startswith(SETTINGS)}
-    pairs = [{*f"{each.get(name, '')}".split()} for name in settings for each in (one, other)]
-    parts = {
-        part.partition(":")[0] for first, second in zip(pairs[::2], pairs[1::2], strict=True) for part in first ^ second
-    }
-    return changed - settings | parts
 
 
 def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:

@@ -1,7 +1,6 @@
-"""From a sweep to tuned values: which candidate wins, on which seeds, and the file of `conf/tuned/` that it becomes."""
+"""From a sweep to tuned values: which candidate wins, and the file of `conf/tuned/` that it becomes."""
 
-import subprocess
-import sys
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,7 +16,7 @@ from twicetold.printable import print
 from twicetold_lab.grid.jobs import code_of
 from twicetold_lab.grid.recipe import composed
 from twicetold_lab.grid.settings import CONF
-from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of, read_result, sweep_folder
+from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of
 
 if TYPE_CHECKING:
     import optuna
@@ -26,6 +25,7 @@ LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "trackin
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 BUDGET = ("trainer.epochs", "trainer.patience")
 """Settings of the length of a training; values are compared at the same budget only."""
+BEST = 3  # that are shown
 
 
 @dataclass(frozen=True)
@@ -57,41 +57,33 @@ class Candidate:
         return f"  {self.mean:.4f}  {each}{'  ' if each else ''}{self.label}{' (as now)' if self.now else ''}"
 
 
-def promote(
-    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], counts: str, settings: Mapping[str, str]
-) -> None:
+def promote(sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], counts: str) -> None:
     """Show the best trials of a dataset, and write the best as its tuned values.
 
     Raises:
         ValueError: if tuned values cannot hold what the best one has, or the values are of other code than now.
     """
     metric = trials[0].user_attrs.get(METRIC, "primary metric")
-    seeds, best_of = int(settings["seeds"]), int(settings["best"])
-    ranked = candidates(sweep, trials, best_of)
-    told_of_budget = _other_budget(ranked[0])
-    if told_of_budget and not seeds:
+    ranked = candidates(sweep, trials)
+    if budget := _other_budget(ranked[0]):
         raise ValueError(
-            f"the best of {sweep.folder} was trained with {told_of_budget}, so their values cannot be compared: "
-            "promote with seeds=3, which trains what conf/ has as long as the best, or sweep without these settings"
+            f"the best of {sweep.folder} was trained with {budget}, so their values cannot be compared: sweep without "
+            "these settings"
         )
-    if seeds:
-        chosen = _with_now(ranked, best_of)
-        ranked = sorted(_on_seeds(chosen, seeds, settings["workers"]), key=lambda each: -each.mean)
-    elif stale := [each.label for each in ranked[:best_of] if each.code != {code_of(composed(list(each.overrides)))}]:
+    if stale := [each.label for each in ranked[:BEST] if each.code != {code_of(composed(list(each.overrides)))}]:
         raise ValueError(
             f"values of {sweep.folder} are of other code or library versions than now ({'; '.join(stale)}): call the "
-            "sweep again, or promote with seeds=3, which trains the best again"
+            "sweep again"
         )
     print(f"{data}, val {metric}" + _of_seeds(ranked[0], ", mean of {} seeds") + ":")
-    print("\n".join(each.line() for each in ranked[: best_of + 1]))
-    if told_of_budget:
-        print(f"What conf/ has was trained as long as the best of the sweep: with {told_of_budget}.")
+    print("\n".join(each.line() for each in ranked[:BEST]))
     best, others = ranked[0], [each for each in ranked[1:] if each is ranked[1] or each.now]
     compared = [f"The winner and {each.label} differ by {difference(best, each)}." for each in others]
     for line in compared:
         print(line)
     if len(best.values) == 1:
-        print(f"before you trust it, train the best on three seeds: promote.py sweep={sweep.folder.name} seeds=3")
+        again = shlex.join(["python", "pipelines/sweep.py", *best.overrides, "seed=101,102,103"])
+        print(f"a value that was chosen for being the highest is too high; to see it on other seeds: {again}")
     if best.now:
         print("what conf/ has now is the best: nothing is written")
         return
@@ -112,7 +104,7 @@ def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[
     return trials_by_data
 
 
-def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_of: int) -> list[Candidate]:
+def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> list[Candidate]:
     """Candidates, the best first; trials that differ in the seed alone are one candidate.
 
     Numbers of a search are rounded to three digits, as they will be written.
@@ -128,7 +120,7 @@ def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_
         code = known.code | {trial.user_attrs.get(CODE)}
         by_label[label] = replace(known, values=dict(sorted(values.items())), code=code)
     ranked = sorted(by_label.values(), key=lambda each: -each.mean)
-    return [replace(each, now=_is_now(each)) for each in ranked[:best_of]] + ranked[best_of:]
+    return [replace(each, now=_is_now(each)) for each in ranked[:BEST]] + ranked[BEST:]
 
 
 def difference(one: Candidate, other: Candidate) -> str:
@@ -170,46 +162,11 @@ def write_leaf(overrides: Sequence[str], origin: Sequence[str], *, how: str) -> 
     return file
 
 
-def _with_now(ranked: Sequence[Candidate], best_of: int) -> list[Candidate]:
-    """The best, and what conf/ has now, with the budget of the first, if it is not among them."""
-    budget = _budget(ranked[0])
-    best = [each for each in ranked[:best_of] if not each.now or _budget(each) == budget]
-    if any(each.now for each in best):
-        return best
-    now = [*_without(best[0].overrides, _keys(best[0].overrides)), *budget]
-    return [*best, Candidate(now, "what conf/ has", now=True)]
-
-
-def _budget(candidate: Candidate) -> list[str]:
-    """The overrides that say how long its trainings may take."""
-    return [override for override in candidate.overrides if override.partition("=")[0] in BUDGET]
-
-
 def _other_budget(best: Candidate) -> str:
     """The budget of the best where it is another one than conf/ has, `trainer.epochs=1 (conf/ has 200)`; or nothing."""
     then, now = composed(list(best.overrides)), _now(best.overrides)
     budgets = {key: (OmegaConf.select(then, key), OmegaConf.select(now, key)) for key in BUDGET}
     return " and ".join(f"{key}={own} (conf/ has {other})" for key, (own, other) in budgets.items() if own != other)
-
-
-def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Candidate]:
-    """The same with values of seeds that no sweep begins with; each candidate is a grid over its seeds."""
-    tried = [f"{seed}" for seed in range(101, 101 + seeds)]
-    retrained = []
-    for each in chosen:
-        arguments = [*each.overrides, f"seed={','.join(tried)}"]
-        print(f"training with {seeds} seeds: {each.label}", flush=True)
-        script = str(CONF.with_name("pipelines") / "sweep.py")
-        ended = subprocess.run(
-            [sys.executable, script, *arguments, f"workers={workers}"], capture_output=True, text=True, check=False
-        )
-        folder = sweep_folder(arguments)
-        results = {seed: read_result(folder / f"{number}") for number, seed in enumerate(tried)}
-        values = {seed: float(result["value"]) for seed, result in results.items() if "value" in result}
-        if ended.returncode or len(values) < seeds:
-            raise ValueError(f"a training in {folder} failed:\n{(ended.stdout + ended.stderr)[-2000:]}")
-        retrained.append(replace(each, values=values))
-    return retrained
 
 
 def _keys(overrides: Sequence[str]) -> list[str]:
@@ -227,10 +184,6 @@ def _keys(overrides: Sequence[str]) -> list[str]:
                 f"variant in params.yaml instead, with `overrides: [{settings}]`"
             )
     return list(dict.fromkeys(keys))
-
-
-def _without(overrides: Sequence[str], keys: Sequence[str]) -> list[str]:
-    return [override for override in overrides if override.partition("=")[0] not in keys]
 
 
 def _now(overrides: Sequence[str]) -> DictConfig:

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hydra import initialize_config_dir
+from hydra import compose, initialize_config_dir
 
-from twicetold_lab.grid.rendering import compose
 from twicetold_lab.grid.script_help import PRIMARY, help_of
 
 ROOT = Path(__file__).parents[4]
