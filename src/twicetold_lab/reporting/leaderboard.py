@@ -105,7 +105,7 @@ class Row:
             return MISSING
         test, value = self.compared(other, measure), mine.mean - its.mean
         ends = (test.low, test.high) if test and math.isfinite(test.low) else None
-        order = f"order right by {test.order:.0%}" if test and test.order is not None else ""
+        order = f"order right by {test.order:.0%}" if test and ends and test.order is not None else ""
         return TableCell(f"{value:+.3f}", order, value, ends, is_difference=True)
 
     def is_not_worse(self, other: "Row", measure: str) -> bool:
