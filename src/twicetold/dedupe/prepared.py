@@ -20,7 +20,6 @@ from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
 from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
-from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -30,6 +29,7 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+from twicetold.trained.word_use import WordUse
 
 if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
