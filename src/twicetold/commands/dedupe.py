@@ -122,7 +122,7 @@ def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str
     """
     out, drop = given["out"], given["drop"]
     aside = dropped_beside(out) if drop else None
-    written = {"rows": out, "links": given["links"], "review": given["review"], "page": given["html"]}
+    written = {"rows": out, "links": given["links"], "page": given["html"]}
     written |= {"dropped rows": aside, "answers": given.get("answers")}
     _check_outputs(written, drop=drop, as_json=given["as_json"], dry_run=given["dry_run"])
     sources = {"texts": file, "pairs": given["pairs"], "vectors": given["compare"], "weights": model}
@@ -149,7 +149,7 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
     given = {what: file for what, file in files.items() if file is not None}
     if dry_run:
         if drop or set(given) - {"rows"} or given["rows"] != STANDARD:
-            raise typer.BadParameter("--dry-run writes nothing: leave out -o, --links, --review, --html, --ask, --drop")
+            raise typer.BadParameter("--dry-run writes nothing: leave out -o, --links, --html, --ask, --drop")
         return
     if as_json and STANDARD in given.values():
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
