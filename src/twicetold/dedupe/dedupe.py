@@ -118,5 +118,5 @@ def _summary(
     agreement = None
     if prepared.truth is not None:
         progress("comparing with known groups")
-        agreement = prepared.truth.agreement(group, links, distinct, prepared.pairs.vectors)
+        agreement = prepared.truth.agreement(group, links, distinct)
     return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings), agreement)
