@@ -82,11 +82,6 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
         *threshold.sentences(),
     ]
-    if counts.covered is not None:
-        lines.append(
-            f"{counts.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
-            "labels say nothing about the others"
-        )
     if not threshold.calibrated:
         lines.append(NO_PROMISE)
     if threshold.labelled_pairs:

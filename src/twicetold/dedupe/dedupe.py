@@ -106,7 +106,6 @@ def _summary(
         largest=int(table.size.max(initial=1)),
         unfinished=candidates.unfinished,
         approximate=candidates.approximate,
-        covered=prepared.thresholds.covered(links),
         alone=0 if limits is None else limits.alone,
         wide=0 if limits is None else limits.wide(group),
     )

@@ -6,7 +6,7 @@ threshold.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.evaluation.group_metrics import GroupScores
-from twicetold.neighbours.grouping import Ints, Links, Vectors
+from twicetold.neighbours.grouping import Ints, Links
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
 
@@ -88,12 +88,11 @@ def dry_run(
     texts: Sequence[str],
     options: DedupeOptions = DEFAULTS,
     *,
-    encoded: Callable[[], Vectors] | None = None,
     progress: Progress | None = None,
 ) -> DryRun:
     """Numbers of links and groups at some ten thresholds around that of the options; arguments and errors: `dedupe`."""
     progress = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+    prepared = Prepared.of(model, texts, options, progress=progress)
     scores = _scores_around(prepared)
     links, candidates = prepared.search(min(scores), progress)
     progress("grouping")

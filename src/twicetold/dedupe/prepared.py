@@ -47,7 +47,6 @@ class Prepared:
         distinct: the texts.
         vectors: of the m distinct texts, as queries and as documents; None where the matcher needs none.
         pairs: their scores.
-        thresholds: what is known of links.
         link: the threshold for these options.
         warnings: drift of the texts from those of the training, and doubts about the threshold.
         limits: of links between the n texts, if there are any.
@@ -60,7 +59,6 @@ class Prepared:
     distinct: DistinctTexts
     vectors: Vectors | None
     pairs: PairScores
-    thresholds: Thresholds
     link: LinkThreshold
     warnings: tuple[str, ...]
     limits: Limits | None = None
@@ -75,9 +73,9 @@ class Prepared:
         texts: Sequence[str],
         options: DedupeOptions,
         *,
-        encoded: Callable[[], Vectors] | None,
-        by_matcher: bool = True,
         progress: Progress,
+        encoded: Callable[[], Vectors] | None = None,
+        by_matcher: bool = True,
     ) -> "Prepared":
         """Arguments and errors: `dedupe`."""
         texts = texts_of(texts)
@@ -116,7 +114,7 @@ class Prepared:
         warnings = (*drift, *threshold_warnings(model))
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth, matched)
+        return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)
 
     def threshold_at(self, step: float) -> float:
         """A threshold as `dedupe` takes it, a probability, at so many log-odds from that of a link."""
