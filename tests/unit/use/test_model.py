@@ -88,17 +88,6 @@ def test_a_folder_without_a_model_is_named(tmp_path):
         twicetold.load(tmp_path / "nothing")
 
 
-def test_a_text_encoder_is_a_step_of_a_pipeline(run, questions):
-    texts = questions.texts.to_pylist()
-    labels = [number % 2 for number in range(len(texts))]
-    encoder = clone(twicetold.TextEncoder(run()))
-    pipeline = make_pipeline(encoder, LogisticRegression()).fit(texts, labels)
-    assert pipeline.predict(texts).shape == (len(texts),)
-    np.testing.assert_array_equal(
-        encoder.transform(texts).toarray(), twicetold.load(encoder.model).encode(texts).toarray()
-    )
-
-
 def test_clones_of_a_text_encoder_share_its_model(run, questions):
     texts = questions.texts.to_pylist()
     labels = [number % 2 for number in range(len(texts))]
