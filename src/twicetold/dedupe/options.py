@@ -139,13 +139,10 @@ class DedupeOptions:
             raise ValueError(f"further columns (also) count for the sense 'same' alone, got {self.sense!r}")
 
     def _check_names(self) -> None:
-        named: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-            ("senses", self.sense, SENSES),
-            ("rules", self.rule, RULES),
-        )
-        for what, choice, known in named:
-            if choice not in known:
-                raise ValueError(f"expected one of the {what} {known}, got {choice!r}")
+        if self.sense not in SENSES:
+            raise ValueError(f"expected one of the senses {SENSES}, got {self.sense!r}")
+        if self.rule not in RULES:
+            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
         if isinstance(self.keep, tuple):
             if len(self.keep) != 2:
                 raise TypeError('keep: expected a rule and a column, such as ("newest", frame["date"])')

@@ -3,7 +3,6 @@
 Shape letters: n texts, m distinct texts.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
-from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
+from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -34,7 +33,6 @@ from twicetold.trained.word_use import WordUse
 if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
 
-EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
 Progress = Callable[[str], None]
 
 
@@ -115,15 +113,6 @@ class Prepared:
         for warning in warnings:
             progress(f"warning: {warning}")
         return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)
-
-    def threshold_at(self, step: float) -> float:
-        """A threshold as `dedupe` takes it, a probability, at so many log-odds from that of a link."""
-        inside = min(max(self.link.probability, EXTREME), 1 - EXTREME)
-        return 1 / (1 + math.exp(-math.log(inside / (1 - inside)) - step))
-
-    def score_of(self, threshold: float) -> float:
-        """The score with a probability."""
-        return score_at(threshold, self.pairs.decision)
 
     def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
