@@ -19,8 +19,6 @@ from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, s
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
-REVIEWED = 100  # pairs of a review
-
 
 def listed(asked: Sequence[str] | None) -> list[str]:
     """Names of columns, of an option that may be given several times and may have several with commas between them.
@@ -100,7 +98,6 @@ def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
         choices["truth"] = file.column(given["truth"])
     if given["pairs"] is not None:
         choices["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
-    choices["review"] = 0 if given["review"] is None else REVIEWED
     return choices
 
 

@@ -18,7 +18,6 @@ NO_PROMISE = (
     "label FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
 )
 MEASURES = {
-    "average_precision": "average precision over all pairs of these rows",
     "link_precision": "precision of links",
     "text_precision": "precision of links by text",
     "link_recall": "recall of links",
@@ -83,11 +82,6 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
         *threshold.sentences(),
     ]
-    if counts.covered is not None:
-        lines.append(
-            f"{counts.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
-            "labels say nothing about the others"
-        )
     if not threshold.calibrated:
         lines.append(NO_PROMISE)
     if threshold.labelled_pairs:
@@ -139,10 +133,7 @@ def _agreement(agreement: "GroupAgreement") -> list[str]:
     ]
     for name, measured in agreement.measures.items():
         interval = "" if measured.low is None else f" ({measured.low:.3f} to {measured.high:.3f})"
-        name_of_measure = MEASURES[name]
-        if name == "average_precision" and agreement.ranked < agreement.rows:
-            name_of_measure += f", of a sample of {agreement.ranked:,}"
-        lines.append(f"  {measured.value:.3f}{interval}  {name_of_measure}")
+        lines.append(f"  {measured.value:.3f}{interval}  {MEASURES[name]}")
     return lines
 
 

@@ -36,7 +36,7 @@ class OfFile:
     compare: Compare = None
     links: Annotated[
         str | None,
-        typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why they are linked."),
+        typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why, without MODEL."),
     ] = None
     html: Html = None
     dry_run: Annotated[

@@ -148,10 +148,6 @@ class Constraints:
         known[np.isin(_keys(count, one, other), self._separate(part))] = 0.0
         return known
 
-    def without(self, links: Links) -> Links:
-        """The links that are no pair of these."""
-        return _without(links, self.left, self.right)
-
     def apply(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
         """Links and groups that satisfy the constraints.
 
@@ -161,7 +157,8 @@ class Constraints:
             score: of pairs; must-link pairs become links, whatever their score.
         """
         left, right = self.must_link
-        links = _without(links, *self.cannot_link)
+        refused = _keys(links.count, *self.cannot_link)
+        links = links.take(~np.isin(_keys(links.count, links.left, links.right), refused))
         if len(left):
             ends = (np.concatenate([links.left, left]), np.concatenate([links.right, right]))
             links = Links.of(links.count, *ends, np.concatenate([links.similarity, score(left, right)]))
@@ -222,11 +219,6 @@ def _rows(values: ArrayLike) -> Ints:
         if not (isinstance(value, int | float) and value % 1 == 0):
             raise ValueError(f"pairs: expected numbers of rows, got {value!r:.60} as pair {place} (from 0)")
     return rows.astype(np.int64)
-
-
-def _without(links: Links, left: Ints, right: Ints) -> Links:
-    pairs = _keys(links.count, left, right)
-    return links.take(~np.isin(_keys(links.count, links.left, links.right), pairs))
 
 
 def _keys(count: int, one: Ints, other: Ints) -> Ints:

@@ -6,19 +6,21 @@ threshold.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
+from twicetold.dedupe.thresholds import score_at
 from twicetold.evaluation.group_metrics import GroupScores
-from twicetold.neighbours.grouping import Ints, Links, Vectors
+from twicetold.neighbours.grouping import Ints, Links
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
 
 PROBABILITIES = (-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0)  # log-odds from the threshold
+EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
 DIGITS = 2  # of a threshold, or of what it lacks to 1
 
 
@@ -88,12 +90,11 @@ def dry_run(
     texts: Sequence[str],
     options: DedupeOptions = DEFAULTS,
     *,
-    encoded: Callable[[], Vectors] | None = None,
     progress: Progress | None = None,
 ) -> DryRun:
     """Numbers of links and groups at some ten thresholds around that of the options; arguments and errors: `dedupe`."""
     progress = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+    prepared = Prepared.of(model, texts, options, progress=progress)
     scores = _scores_around(prepared)
     links, candidates = prepared.search(min(scores), progress)
     progress("grouping")
@@ -114,11 +115,12 @@ def dry_run(
 def _scores_around(prepared: Prepared) -> dict[float, float]:
     """Scores, and each as the threshold that a person gives: the chosen one, and round ones around it."""
     middle = prepared.link.probability
+    inside = min(max(middle, EXTREME), 1 - EXTREME)
     scores = {prepared.link.score: middle}
     for step in PROBABILITIES:
-        value = rounded(prepared.threshold_at(step))
+        value = rounded(1 / (1 + math.exp(-math.log(inside / (1 - inside)) - step)))
         if value not in (0, 1) and not math.isclose(value, middle):
-            scores[prepared.score_of(value)] = value
+            scores[score_at(value, prepared.pairs.decision)] = value
     return scores
 
 

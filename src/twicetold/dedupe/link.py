@@ -58,7 +58,6 @@ def link(
     pairs: Answers | None = None,
     lexical: bool = False,
     vectors: Vectors | tuple[Vectors, Vectors] | None = None,
-    matcher: "Matcher | None" = None,
 ) -> LinkedRows:
     """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
 
@@ -76,7 +75,6 @@ def link(
         lexical: compare letters and words alone, also where vectors are installed.
         vectors: in place of those that are installed: two, of the left table and of the right one, each as
             `twicetold.fit` takes them; or a function from texts to an (n, D) array, or a folder of model2vec, for both.
-        matcher: gives the probabilities; None: the generic one.
 
     Raises:
         TypeError: if texts are missing or none, or a column or vectors have values of a kind that cannot be used.
@@ -92,7 +90,7 @@ def link(
     """
     require_threshold(threshold)
     columns: Any = {"same": same, "within": within, "also": also}
-    tables = TwoTables.of(left, right, **columns, lexical=lexical, vectors=vectors, matcher=matcher)
+    tables = TwoTables.of(left, right, **columns, lexical=lexical, vectors=vectors)
     return tables.link(threshold=threshold, one_to_one=one_to_one, pairs=pairs)
 
 
@@ -134,7 +132,7 @@ class TwoTables:
         vectors: Vectors | tuple[Vectors, Vectors] | None = None,
         matcher: "Matcher | None" = None,
     ) -> "TwoTables":
-        """Arguments and errors: `link`."""
+        """Arguments and errors: `link`; a matcher gives the probabilities, if it is not the generic one."""
         from twicetold.dedupe.matched import MatchedTexts
         from twicetold.matching.compared import compare
         from twicetold.matching.matcher import Matcher

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
 from twicetold.neighbours.grouping import Floats, Ints
@@ -107,19 +108,12 @@ def rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints
     Raises:
         ValueError: if there are more than 10 million pairs of rows.
     """
-    orders = [np.argsort(side, kind="stable") for side in (text[:count], text[count:])]
-    first, size = [], []
-    for side, order, wanted in zip((text[:count], text[count:]), orders, (left, right), strict=True):
-        first.append(np.searchsorted(side[order], wanted))
-        size.append(np.searchsorted(side[order], wanted, side="right") - first[-1])
-    each = size[0] * size[1]
-    if (total := int(each.sum())) > MOST:
+    count_of = [np.bincount(side, minlength=len(text)) for side in (text[:count], text[count:])]
+    if (total := int((count_of[0][left] * count_of[1][right]).sum())) > MOST:
         raise ValueError(
             f"there are {total:,} pairs of rows, as equal texts stand in many rows of both tables: expected at most "
             f"{MOST:,}. Dedupe one of the tables first"
         )
-    pair = np.repeat(np.arange(len(each)), each)
-    place = np.arange(total) - np.repeat(np.cumsum(each) - each, each)
-    one = orders[0][first[0][pair] + place // size[1][pair]]
-    other = orders[1][first[1][pair] + place % size[1][pair]]
-    return pair, one, other
+    number = csr_array((np.arange(1, len(left) + 1), (left, right)), shape=(len(text), len(text)))
+    pairs = number[text[:count]][:, text[count:]].tocoo()
+    return pairs.data - 1, pairs.coords[0].astype(np.int64), pairs.coords[1].astype(np.int64)

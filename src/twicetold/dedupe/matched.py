@@ -55,7 +55,6 @@ class MatchedTexts:
     columns: dict[str, Column]
     matcher: Matcher
     also: Sequence[Sequence[str]] = ()
-    score_is_dot_product: bool = False
 
     @classmethod
     def of(
@@ -125,10 +124,6 @@ class MatchedTexts:
         if len(unknown):
             score[unknown] = self._beside(one[unknown], other[unknown])
         return score
-
-    def keeping(self, texts: Ints) -> "MatchedTexts":
-        """Itself."""
-        return self
 
     def where(self, kept: NDArray[np.bool_]) -> "MatchedTexts":
         """The same with some of the C candidates."""

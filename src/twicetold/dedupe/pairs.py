@@ -82,15 +82,8 @@ class PairsByVectors:
 class ScoredTexts(Protocol):
     """Texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
 
-    @property
-    def score_is_dot_product(self) -> bool:
-        """True if each text is encoded once."""
-
     def score(self, left: Ints, right: Ints) -> NDArray[np.floating]:
         """(C,) of pairs."""
-
-    def keeping(self, texts: Ints) -> "ScoredTexts":
-        """With some of the texts encoded."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +111,9 @@ class PairsByModel:
     def score(self, left: Ints, right: Ints) -> Floats:
         """(C,) scores of pairs."""
         scores = np.empty(len(left), np.float64)
-        read = self.read
-        if read.score_is_dot_product and len(left):  # each text is encoded once
-            read = read.keeping(np.union1d(left, right))
         for start in range(0, len(left), PAIRS):
             part = slice(start, start + PAIRS)
-            scores[part] = read.score(left[part], right[part])
+            scores[part] = self.read.score(left[part], right[part])
         return scores
 
     def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:

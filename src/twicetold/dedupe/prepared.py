@@ -3,7 +3,6 @@
 Shape letters: n texts, m distinct texts.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,8 +18,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
-from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
-from twicetold.interpretation.word_use import WordUse
+from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -30,12 +28,11 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+from twicetold.trained.word_use import WordUse
 
 if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
 
-EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
-BELOW = 1.0  # log-odds that a pair may lack to be almost a link
 Progress = Callable[[str], None]
 
 
@@ -48,7 +45,6 @@ class Prepared:
         distinct: the texts.
         vectors: of the m distinct texts, as queries and as documents; None where the matcher needs none.
         pairs: their scores.
-        thresholds: what is known of links.
         link: the threshold for these options.
         warnings: drift of the texts from those of the training, and doubts about the threshold.
         limits: of links between the n texts, if there are any.
@@ -61,7 +57,6 @@ class Prepared:
     distinct: DistinctTexts
     vectors: Vectors | None
     pairs: PairScores
-    thresholds: Thresholds
     link: LinkThreshold
     warnings: tuple[str, ...]
     limits: Limits | None = None
@@ -76,9 +71,9 @@ class Prepared:
         texts: Sequence[str],
         options: DedupeOptions,
         *,
-        encoded: Callable[[], Vectors] | None,
-        by_matcher: bool = True,
         progress: Progress,
+        encoded: Callable[[], Vectors] | None = None,
+        by_matcher: bool = True,
     ) -> "Prepared":
         """Arguments and errors: `dedupe`."""
         texts = texts_of(texts)
@@ -117,20 +112,7 @@ class Prepared:
         warnings = (*drift, *threshold_warnings(model))
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth, matched)
-
-    def threshold_at(self, step: float) -> float:
-        """A threshold as `dedupe` takes it, a probability, at so many log-odds from that of a link."""
-        inside = min(max(self.link.probability, EXTREME), 1 - EXTREME)
-        return 1 / (1 + math.exp(-math.log(inside / (1 - inside)) - step))
-
-    def score_of(self, threshold: float) -> float:
-        """The score with a probability."""
-        return score_at(threshold, self.pairs.decision)
-
-    def score_to_review(self) -> float:
-        """A score below that of a link, so that pairs that are almost links are found as well."""
-        return min(self.link.score, self.score_of(self.threshold_at(-BELOW)))
+        return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)
 
     def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""

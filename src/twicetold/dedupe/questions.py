@@ -97,7 +97,7 @@ class Questions:
         Raises:
             TypeError: if no generic matcher compares the texts.
         """
-        prepared = Prepared.of(model, texts, options, encoded=None, progress=progress)
+        prepared = Prepared.of(model, texts, options, progress=progress)
         if prepared.matched is None:
             raise TypeError(
                 "questions are about pairs that the generic matcher compares, and this model compares texts by a "

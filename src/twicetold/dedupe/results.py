@@ -29,7 +29,6 @@ FLAT = {
     "approximate": "counts.approximate",
     **{name: f"threshold.{name}" for name in ("evidence", "calibrated", "labelled_pairs")},
     "warnings": "warnings",
-    "covered": "counts.covered",
     "precision": "threshold.precision",
     "expected_precision": "threshold.expected.value",
     "lower_bound": "threshold.lower_bound",
@@ -100,8 +99,6 @@ class DedupeCounts:
         largest: texts in the largest one.
         unfinished: distinct texts that may have more links than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
-        covered: where threshold and probabilities come from pairs that were drawn from the nearest ones of a file, the
-            share of links that are among as many nearest ones of a text; the labels say nothing about the others.
         alone: texts that are linked with none, because they have no value in a column of `same` or `within`.
         wide: groups that span more than a window of `within`.
     """
@@ -114,7 +111,6 @@ class DedupeCounts:
     largest: int = 1
     unfinished: int = 0
     approximate: bool = False
-    covered: float | None = None
     alone: int = 0
     wide: int = 0
 
@@ -157,7 +153,6 @@ class TextGroups:
         table: of the groups of two or more texts.
         summary: in numbers.
         texts: n of them.
-        review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:
@@ -192,7 +187,6 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     texts: Sequence[str] = field(repr=False, compare=False)
-    review: TextLinks | None = None
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:

@@ -13,7 +13,6 @@ import math
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkThreshold
@@ -21,9 +20,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
-from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
-from twicetold.neighbours.grouping import Links
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
@@ -177,12 +174,6 @@ class Thresholds:
             return ExpectedPrecision()
         return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
 
-    def covered(self, links: Links) -> float | None:
-        """Share of links that the labels say something about, see `DedupeCounts`."""
-        if self.labelled is None:
-            return None
-        return covered(links.left, links.right, links.similarity, nearest=self.labelled.nearest)
-
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
     """Reasons to doubt the threshold of a model, by its labels."""
@@ -216,26 +207,6 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
             f"{target.precision:.3f}{bound}, with recall {target.recall:.3f}. {todo} may reach it"
         )
     return target, target.threshold
-
-
-def covered(left: NDArray[np.int64], right: NDArray[np.int64], similarity: Floats, *, nearest: int) -> float | None:
-    """Share of links of which one text is among the `nearest` linked ones of the other; None if there is no link.
-
-    Args:
-        left: (L,) numbers of texts.
-        right: (L,) numbers of texts.
-        similarity: (L,)
-        nearest: at least 1.
-    """
-    if not len(left):
-        return None
-    ends, alike = np.concatenate([left, right]), np.concatenate([similarity, similarity])
-    order = np.lexsort((-alike, ends))
-    first = np.flatnonzero(np.append(True, np.diff(ends[order]) != 0))
-    place = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    near = np.empty(len(order), bool)
-    near[order] = place < nearest
-    return float((near[: len(left)] | near[len(left) :]).mean())
 
 
 def score_at(probability: float, decision: Decision) -> float:

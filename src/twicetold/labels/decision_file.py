@@ -1,10 +1,10 @@
-"""A decision file: thresholds of a score and what they promise, as JSON that is of use without this package.
+"""A decision file: thresholds of a cosine and what they promise, as JSON that is of use without this package.
 
-The score may be of any origin, such as the cosine of vectors that were made elsewhere, of pairs that `label` drew. Its
-thresholds are chosen as those of a matcher that labels have moved (`matched_links`): Platt's calibration puts the score
-on the scale of log odds, a curve corrects it, and a threshold for a precision has it in nine of ten draws of the curve,
-over all candidates of the file. Pairs that were drawn by the score itself need no weights for that: how many were drawn
-of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+The cosine is that of vectors that were made elsewhere, by which `label` drew the pairs. Its thresholds are chosen as
+those of a matcher that labels have moved (`matched_links`): Platt's calibration puts the cosine on the scale of log
+odds, a curve corrects it, and a threshold for a precision has it in nine of ten draws of the curve, over all candidates
+of the file. The pairs need no weights for that, as they were drawn by the cosine itself: how many were drawn of a score
+says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """
@@ -17,24 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision, decide_weighted
-from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
-from twicetold.labels.labelling import SCORE, features_file
+from twicetold.labels.labelling import SCORE, Labelling, features_file
 from twicetold.labels.matched_links import Curve, CurvePoint, MatchedCandidates, curve_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.trained.fitted import MEANING
 
 POINTS = 41  # of the curve, between the lowest and the highest labelled score
 
 
-def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = None) -> Mapping[str, Any]:
+def decision_file(pairs: CalibrationPairs) -> Mapping[str, Any]:
     """Thresholds, the curve of probability, and what they rest on, ready for JSON.
 
     Args:
-        pairs: labelled, with the weights of their draw; at least 20, and at least 5 of each label.
-        score: (P,) of each pair; a higher one is more alike. None: the cosines that the pairs were drawn by.
+        pairs: labelled, with the draw beside them; at least 20, and at least 5 of each label.
 
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
@@ -43,52 +40,43 @@ def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = 
         which `twicetold.fit` reads.
 
     Raises:
-        ValueError: if the pairs have no scores of their own, there are too few, not one finite score for each, or a
-            higher score is not more alike.
+        ValueError: if the pairs were not drawn by vectors, there are too few, or a higher cosine is not more alike.
     """
     require_enough(pairs)
-    if score is None:
-        candidates, rows = _drawn_by_vectors(pairs)
-        every, represented = np.asarray(candidates.columns[SCORE], np.float64), candidates.weight
-        score, weight = every[rows], np.ones(len(rows))
-    else:
-        score = finite(score, "scores")
-        every, represented, weight = score, pairs.weight, pairs.weight
-    if score.shape != pairs.label.shape:
-        raise ValueError(f"expected a score for each of {len(pairs.label)} pairs, got the shape {score.shape}")
-    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented))
-    rests_on = {"labels": len(score), "candidates": round(float(represented.sum()))}
+    draw = pairs.draw
+    if draw is None or draw.matched or not features_file(draw.out).is_file():
+        raise ValueError(
+            "expected pairs that label drew by vectors of your own (label --compare VECTORS), with their draw beside "
+            "them: others say something of a model (twicetold calibrate MODEL PAIRS)"
+        )
+    candidates, rows = drawn_candidates(pairs)
+    calibration, curve = _calibrated(draw, pairs.label, candidates, rows)
+    total = round(float(candidates.weight.sum()))
     return {
         "thresholds": [
             {"precision": each["aimed"], "score": each["threshold"], "expected": each["precision"]}
             for each in calibration["promised"]
         ],
         "curve": curve,
-        "rests_on": {**rests_on, "file": None if pairs.draw is None else pairs.draw.file},
+        "rests_on": {"labels": len(rows), "candidates": total, "file": draw.file},
         "calibration": calibration,
     }
 
 
-def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
-    if pairs.draw is None or pairs.draw.matched or not features_file(pairs.draw.out).is_file():
-        raise ValueError(
-            "expected pairs that label drew by vectors of your own (label --compare VECTORS), with their draw beside "
-            "them: others say something of a model (twicetold calibrate MODEL PAIRS) or need scores of their own"
-        )
-    return drawn_candidates(pairs)
-
-
 def _calibrated(
-    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats]
+    draw: Labelling, label: NDArray[np.bool_], candidates: MatchedCandidates, rows: Ints
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
     """The part that `threshold_record` reads, and the points of the curve.
 
     Args:
-        pairs: labelled, with weights for the curve.
-        score: (P,) of each.
-        candidates: (C,) scores, and how many candidates each stands for.
+        draw: that the labelled pairs belong to.
+        label: (P,) of each.
+        candidates: C of them, with cosines.
+        rows: (P,) positions of the labelled pairs among them.
     """
-    scale = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
+    every, weight = np.asarray(candidates.columns[SCORE], np.float64), np.ones(len(rows))
+    score = every[rows]
+    scale = decide_weighted(score, label, weight, aim="f1")
     if scale.slope <= 0:
         raise ValueError(
             f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
@@ -101,23 +89,19 @@ def _calibrated(
     def back(log_odds: float) -> float:
         return (log_odds - scale.intercept) / scale.slope
 
-    curve = Curve.of(odds(score), pairs.label, pairs.weight)
-    every, represented = candidates
-    links, promised, best = curve_links(curve, odds(every), represented, odds(score), pairs.label)
+    curve = Curve.of(odds(score), label, weight)
+    links, promised, best = curve_links(curve, odds(every), candidates.weight, odds(score), label)
     links = tuple(each if each.threshold is None else replace(each, threshold=back(each.threshold)) for each in links)
     slope, intercept = curve.line
     decision = Decision(back(best), slope * scale.slope, intercept + slope * scale.intercept)
-    draw, count = pairs.draw, len(score)
-    known = None
-    if draw is not None:
-        total = round(float(represented.sum()))
-        known = asdict(LabelledLinks(draw.file, draw.texts, NEIGHBOURS, total, count, back(best), links, assured=True))
+    count, total = len(score), round(float(candidates.weight.sum()))
+    known = LabelledLinks(draw.file, draw.texts, NEIGHBOURS, total, count, back(best), links, assured=True)
     at = np.linspace(score.min(), score.max(), POINTS)
     calibration = {
-        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": count},
-        "about": MEANING if draw is None else draw.about,
+        "pairs": {"file": draw.out.name, "count": count},
+        "about": draw.about,
         "decision": asdict(decision),
-        "links": known,
+        "links": asdict(known),
         "promised": [asdict(replace(each, threshold=back(each.threshold))) for each in promised],
     }
     return calibration, [asdict(point) for point in _rising(curve.points(odds(at), at))]

@@ -14,27 +14,19 @@ fit(texts).questions(texts)                    # asks about the least certain pa
 fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere as well
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-
 from twicetold import layout
-from twicetold.dedupe.blocking import of_rows
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
-from twicetold.errors import require_number
 from twicetold.files import require_free
 from twicetold.index.growing import built
 from twicetold.index.text_index import TextIndex
-from twicetold.interpretation.links import TERMS, why
-from twicetold.neighbours.grouping import Ints
-from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
@@ -102,8 +94,7 @@ def fit(
     if folder is not None:
         folder = Path(folder).absolute()
         require_free(folder, replaces=layout.RECIPE)
-    known = DistinctTexts.of(texts)
-    distinct = known.texts
+    distinct = DistinctTexts.of(texts).texts
     if decision is not None and (vectors is None or folder_in(vectors) is not None):
         raise ValueError("a decision file is for vectors of these texts: give them, or calibrate a model")
     if vectors is not None:
@@ -113,7 +104,7 @@ def fit(
             static = FittedStatic.to(distinct, tokens)
             if folder is not None:
                 static.save(folder, distinct, name=name)
-            return Model(static.scorer, folder or NOWHERE, known=KnownVectors(texts, known.place, static.vectors))
+            return Model(static.scorer, folder or NOWHERE)
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
         record = None if decision is None else read_vector_decision(Path(decision))
@@ -125,32 +116,12 @@ def fit(
     return Model(fitted, folder or NOWHERE)
 
 
-@dataclass(frozen=True)
-class KnownVectors:
-    """Search vectors of some texts, so that these need not be encoded again.
-
-    Args:
-        texts: n of them.
-        place: (n,) row of the vectors of each.
-        vectors: as queries and as documents.
-    """
-
-    texts: Sequence[str]
-    place: Ints
-    vectors: tuple[Matrix, Matrix]
-
-    def of_all(self) -> tuple[Matrix, Matrix]:
-        """(n, D) vectors of the texts."""
-        return of_rows(self.vectors, self.place)
-
-
 class Model(LoadedModel):
     """A trained model with all that people do with it: see also `LoadedModel`.
 
     Args:
         trained: the model.
         folder: where it was loaded from.
-        known: vectors of the texts that it was fitted to; they are held until texts are grouped for the first time.
         record: of its thresholds; None: that of the folder.
 
     Examples:
@@ -163,21 +134,13 @@ class Model(LoadedModel):
         array([0, 0, 1])
         >>> model.dry_run(texts, threshold=0.5).at[0].groups
         1
-        >>> reasons = model.why(texts[:1], texts[1:2])  # what adds most to the score of each pair, in words
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
 
-    def __init__(
-        self,
-        trained: TrainedModel,
-        folder: Path,
-        *,
-        known: KnownVectors | None = None,
-        record: ThresholdRecord | None = None,
-    ) -> None:
+    def __init__(self, trained: TrainedModel, folder: Path, *, record: ThresholdRecord | None = None) -> None:
         super().__init__(trained, folder)
-        self._known, self._record, self._saved = known, record, (folder / layout.RECIPE).is_file()
+        self._record, self._saved = record, (folder / layout.RECIPE).is_file()
 
     @property
     def record(self) -> ThresholdRecord:
@@ -193,11 +156,6 @@ class Model(LoadedModel):
                 "read when texts are grouped: put it back, or load the model from where it is now"
             )
         return super().record if self._record is None else self._record
-
-    def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
-        """A function for the vectors of texts that it was just fitted to; None: they are to be encoded."""
-        known, self._known = self._known, None
-        return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
     def dedupe(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
@@ -216,21 +174,18 @@ class Model(LoadedModel):
                 of a column is no number or date, `pairs` contradict each other, or no two rows have one value of
                 `truth`.
         """
-        texts, chosen = texts_of(texts), DedupeOptions(**options)
-        return dedupe(self, texts, chosen, encoded=self._encoded(texts), progress=progress)
+        return dedupe(self, texts_of(texts), DedupeOptions(**options), progress=progress)
 
     def dry_run(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> DryRun:
         """Count the links and groups that `dedupe` would find, at some ten thresholds around the one of the options.
 
-        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` and `review` change
-        nothing.
+        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` changes nothing.
 
         Arguments and errors: `dedupe`.
         """
-        texts, chosen = texts_of(texts), DedupeOptions(**options)
-        return dry_run(self, texts, chosen, encoded=self._encoded(texts), progress=progress)
+        return dry_run(self, texts_of(texts), DedupeOptions(**options), progress=progress)
 
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
@@ -241,30 +196,9 @@ class Model(LoadedModel):
 
         Arguments and errors: `dedupe`; and TypeError if the model goes by a score of its own, as a calibrated one.
         """
-        texts, chosen = texts_of(texts), DedupeOptions(**options)
-        progress = progress or (lambda step: None)
         from twicetold.dedupe.questions import Questions  # with scikit-learn
 
-        return Questions.of(self, texts, chosen, progress=progress)
-
-    def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
-        """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.
-
-        Args:
-            left: n texts.
-            right: n texts.
-            terms: that are shown of a pair.
-
-        Raises:
-            TypeError: if this is neither a lexical model nor an ensemble with one.
-            ValueError: if the two sides differ in length.
-        """
-        require_number("terms", terms, whole=True)
-        left, right = texts_of(left), texts_of(right)
-        if len(left) != len(right):
-            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
-        numbers = np.arange(2 * len(left))
-        return why(self.trained, [*left, *right], numbers[: len(left)], numbers[len(left) :], terms=terms)
+        return Questions.of(self, texts_of(texts), DedupeOptions(**options), progress=progress or (lambda step: None))
 
     def index(
         self,

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
@@ -20,6 +19,7 @@ from twicetold.trained.drift import Drift
 from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.reading import in_use
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.word_use import WordUse
 from twicetold.use.model import Model
 
 COLUMNS = ("score", "probability", "duplicate")

@@ -30,12 +30,13 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("family", ["tfidf", "static"])
+@pytest.mark.parametrize("family", ["tfidf", "static", None])
 def test_it_says_what_the_library_says(family, run, twicetold, questions_file, tmp_path):
-    folder = run(family)
-    done = twicetold("dedupe", folder, questions_file, "-o", "out.csv", "--links", "links.jsonl", "--json")
+    """Also of a file alone, by its letters and words."""
+    model = (run(family),) if family else ("--compare", "letters")
+    done = twicetold("dedupe", *model, questions_file, "-o", "out.csv", "--links", "links.jsonl", "--json")
     assert done.returncode == 0, done.stderr
-    found = library.load(folder).dedupe(TEXTS)
+    found = (library.load(run(family)) if family else library.fit(TEXTS, lexical=True)).dedupe(TEXTS)
     written = rows((tmp_path / "out.csv").read_text())
     assert [row["id"] for row in written] == [f"q{n}" for n in range(5)]
     assert [int(row["group"]) for row in written] == found.group.tolist()
@@ -50,6 +51,7 @@ def test_it_says_what_the_library_says(family, run, twicetold, questions_file, t
     summary = json.loads(done.stdout)
     assert summary["texts"] == 5
     assert summary["distinct"] == 4
+    assert summary["calibrated"] == bool(family)
     assert [group["size"] for group in summary["each_group"]] == found.table.size.tolist()
 
 
@@ -137,7 +139,6 @@ def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path)
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--precision", "0.9"), 1, "holds no thresholds for a precision: there is no precision.json"),
         (("--precision", "0.9", "--threshold", "0.9"), 1, "give a precision or a threshold, not both"),
         (("--text", "qestion"), 1, "Did you mean 'question'?"),
         (("--text", "group"), 1, "there is a column 'group' already"),
@@ -194,20 +195,6 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
     if command == "dedupe":
         warnings = json.loads(done.stdout)["warnings"]
         assert [each for each in warnings if "the model" in each] == warnings[:2]
-
-
-def test_a_file_alone_is_grouped_by_its_letters_and_words(twicetold, questions_file, tmp_path):
-    options = ("--compare", "letters", "--links", "links.csv", "--json")
-    done = twicetold("dedupe", questions_file, "-o", "out.csv", *options)
-    assert done.returncode == 0, done.stderr
-    written = rows((tmp_path / "out.csv").read_text())
-    found = library.fit(TEXTS, lexical=True).dedupe(TEXTS)
-    assert [int(row["group"]) for row in written] == found.group.tolist() == [0, 1, 0, 0, 2]
-    assert float(written[3]["probability_to_representative"]) == pytest.approx(found.probability[3])
-    summary = json.loads(done.stdout)
-    assert not summary["calibrated"]
-    assert summary["each_group"][0]["weakest"]["probability"] >= 0.5
-    assert all(float(link["probability"]) >= 0.5 for link in rows((tmp_path / "links.csv").read_text()))
 
 
 def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_file):
@@ -415,30 +402,6 @@ def test_links_say_why(questions_file, tmp_path):
     linked = [row for row in found if row["exact"] != "true"]
     assert linked
     assert all(len(row["why"].split(", ")) == 5 and "letters +" in row["why"] for row in linked)
-
-
-def test_an_answer_in_a_review_holds_in_the_next_dedupe(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.8", "--id", "id"]
-    line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
-    done = CliRunner().invoke(app, line)
-    assert done.exit_code == 0, done.stderr
-    review = rows((tmp_path / "review.csv").read_text())
-    assert review
-    assert {row["same"] for row in review} == {""}
-    (pair,) = [row for row in review if {row["left"], row["right"]} == {"q0", "q3"}]
-    assert pair["left_text"] == TEXTS[0]
-    pair["same"] = "no" if pair["in_one_group"] == "true" else "yes"
-    with (tmp_path / "review.csv").open("w", newline="") as out:
-        answered = csv.DictWriter(out, pair)
-        answered.writeheader()
-        answered.writerows(review)
-    again = [*line[:-1], str(tmp_path / "second.csv"), "--pairs", str(tmp_path / "review.csv")]
-    done = CliRunner().invoke(app, again)
-    assert done.exit_code == 0, done.stderr
-    written = rows((tmp_path / "out.csv").read_text())
-    assert (written[0]["group"] == written[3]["group"]) == (pair["in_one_group"] != "true")
-    second = rows((tmp_path / "second.csv").read_text())
-    assert {"q0", "q3"} not in [{row["left"], row["right"]} for row in second]
 
 
 def test_links_are_written_some_at_a_time_and_are_the_same(tmp_path, monkeypatch):

@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.metrics import adjusted_rand_score, average_precision_score
+from sklearn.metrics import adjusted_rand_score
 
 import twicetold
 from twicetold.commands._dedupe_messages import MEASURES
-from twicetold.dedupe import agreement as module
-from twicetold.dedupe.agreement import KnownGroups, average_precision
-from twicetold.evaluation.inputs import DocumentVectors
-from twicetold_lab.evaluation.dedupe_report import rank_pairs
+from twicetold.dedupe.agreement import KnownGroups
 
 
 @pytest.fixture
@@ -39,13 +35,9 @@ def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many
     seen, known = found.summary.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
     codes, left, right = np.unique([str(each) for each in truth], return_inverse=True)[1], *pairs_of(known)
     same = codes[left] == codes[right]
-    assert found.summary.agreement.rows == found.summary.agreement.ranked == len(known)
+    assert found.summary.agreement.rows == len(known)
     assert found.summary.agreement.pairs == same.sum()
     assert found.summary.agreement.groups == (np.bincount(codes[known]) > 1).sum()
-    encoded = model.encode(many)
-    encoded = encoded.toarray() if kind == "lexical" else encoded
-    similarity = np.einsum("pd,pd->p", encoded[left], encoded[right])
-    assert seen["average_precision"].value == pytest.approx(average_precision_score(same, similarity), abs=1e-3)
     assert seen["ari"].value == pytest.approx(adjusted_rand_score(codes[known], found.group[known]))
     together = found.group[left] == found.group[right]
     assert seen["pair_f1"].value == pytest.approx(2 * (same & together).sum() / (same.sum() + together.sum()))
@@ -83,13 +75,6 @@ def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many, by_
     assert measures["link_recall"].value == measures["pair_f1"].value == 0
 
 
-def test_average_precision_is_of_a_sample_of_many_rows(run, many, truth, monkeypatch):
-    model = twicetold.load(run("static"))
-    monkeypatch.setattr(module, "SAMPLE", 50)
-    sampled = model.dedupe(many, threshold=0.6, truth=truth).summary.agreement
-    assert sampled.ranked == 50 < sampled.rows
-
-
 def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
     model = twicetold.fit(many, lexical=True)
     for row in model.dry_run(many, truth=truth).at:
@@ -114,20 +99,3 @@ def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
 def test_values_that_are_no_groups_are_named(values, error, message):
     with pytest.raises(error, match=message):
         KnownGroups.of(4, values)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse", "two sides"])
-def test_average_precision_without_pytorch_is_that_of_the_evaluation_with_its_interval(kind):
-    rng = np.random.default_rng(0)
-    codes = np.unique(rng.integers(0, 200, 600), return_inverse=True)[1]
-    left = (rng.normal(size=(600, 32)) + rng.normal(size=(600, 32))[codes]).astype(np.float32)
-    left /= np.linalg.norm(left, axis=1, keepdims=True)
-    right = left
-    if kind == "sparse":
-        left = right = sparse.csr_matrix(np.where(left > 0.2, left, 0))
-    if kind == "two sides":
-        left, right = np.concatenate([left, left**3], axis=1), np.concatenate([left**3, left], axis=1)
-    value, ends = average_precision(codes, (left, right))
-    expected = rank_pairs(DocumentVectors(left, right, {"story": codes}), "story")
-    assert value == pytest.approx(expected.average_precision, rel=1e-5)
-    assert ends == pytest.approx(expected.average_precision_interval, rel=1e-4)

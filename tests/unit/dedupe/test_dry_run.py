@@ -14,24 +14,21 @@ def many(questions):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", ["calibrated", "fitted"])
+@pytest.mark.parametrize("kind", ["calibrated", "fitted", "limited"])
 def test_each_row_is_what_a_dedupe_at_its_threshold_finds(kind, rule, run, many):
     model = twicetold.fit(many, lexical=True) if kind == "fitted" else twicetold.load(run("static"))
-    found = model.dry_run(many, rule=rule)
+    options = {"same": [np.arange(len(many)) % 2]} if kind == "limited" else {}
+    found = model.dry_run(many, rule=rule, **options)
     assert 8 <= len(found.at) <= 10
     assert sum(row.chosen for row in found.at) == 1
     thresholds = [row.threshold for row in found.at]
     assert thresholds == sorted(set(thresholds))
     for row in found.at:
         asked = {} if row.chosen else {"threshold": row.threshold}
-        counts = (done := model.dedupe(many, rule=rule, **asked)).summary.counts
+        counts = (done := model.dedupe(many, rule=rule, **options, **asked)).summary.counts
         assert row.score == done.summary.threshold.score
-        assert (row.links, row.groups, row.grouped) == (
-            counts.links,
-            counts.groups,
-            counts.grouped,
-        )
-        assert row.largest == counts.largest
+        expected = (counts.links, counts.groups, counts.grouped, counts.largest)
+        assert (row.links, row.groups, row.grouped, row.largest) == expected
         assert row.dropped == len(many) - len(done.kept())
         assert (found.texts, found.distinct) == (counts.texts, counts.distinct)
 

@@ -148,15 +148,6 @@ def test_equal_texts_with_equal_values_are_one_and_others_are_links(run):
     assert found.summary.counts.distinct == 3
 
 
-def test_a_dry_run_keeps_to_the_limits(run, questions):
-    texts = questions.texts.to_pylist() * 2
-    block = np.arange(len(texts)) % 2
-    model = twicetold.load(run())
-    row = next(row for row in model.dry_run(texts, same=[block]).at if row.chosen)
-    summary = model.dedupe(texts, same=[block]).summary
-    assert (row.links, row.groups, row.largest) == (summary.counts.links, summary.counts.groups, summary.counts.largest)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
