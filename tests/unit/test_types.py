@@ -26,7 +26,6 @@ def use(texts: TextsLike) -> None:
     model.dry_run(texts)
     model.similarity(texts, texts) + model.predict_proba(texts, texts)
     model.predict(texts, texts)
-    model.why(texts, texts)
     index = model.index(texts, texts)
     index.add(texts, ids=texts)
     index.search(texts, k=3)

@@ -3,10 +3,10 @@
 Shape letters: n rows.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
-Why: TypeAlias = Callable[[NDArray[np.int64]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -152,17 +151,8 @@ class TextFile:
             start += len(block)
         return blocks
 
-    def texts_of(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[list[str], list[str]]:
-        """The texts of pairs of rows."""
-        return [self.texts[row] for row in left.tolist()], [self.texts[row] for row in right.tolist()]
-
-    def links(self, groups: TextGroups, why: Why | None = None) -> Iterator[Block]:
-        """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty.
-
-        Args:
-            groups: with the links.
-            why: from positions of links to why they are links.
-        """
+    def links(self, groups: TextGroups) -> Iterator[Block]:
+        """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty."""
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
         left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
         score = np.append(groups.links.score, np.full(len(again), np.nan))
@@ -176,9 +166,9 @@ class TextFile:
                 "probability": pa.array(probability[part]),
                 "exact": pa.array(exact),
             }
-            if why is not None:
+            if groups.why is not None:
                 reasons = np.full(len(part), None, object)
-                reasons[~exact] = why(part[~exact])
+                reasons[~exact] = groups.why(part[~exact])
                 columns["why"] = pa.array(reasons, pa.string())
             yield self.pairs(left[part], right[part], columns)
 
@@ -227,7 +217,6 @@ def write_files(
     *,
     drop: bool,
     format: str | None,
-    explain: Why | None,
 ) -> NDArray[np.bool_]:
     """Write rows with their groups, links, the pairs to review and a page.
 
@@ -237,7 +226,6 @@ def write_files(
         files: those of `rows`, `links`, `review`, `page` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
-        explain: from positions of links to why they are links; None: it is not written.
 
     Returns:
         (n,) whether a row represents its group.
@@ -246,7 +234,7 @@ def write_files(
     # The smaller file comes first: either is there only once all of it is written.
     if (file := files["links"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            for block in read.links(groups, explain):
+            for block in read.links(groups):
                 write(block)
     if (file := files["review"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:

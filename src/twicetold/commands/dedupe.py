@@ -13,9 +13,8 @@ from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.commands._dedupe_file import TextFile, Why
+    from twicetold.commands._dedupe_file import TextFile
     from twicetold.dedupe.results import TextGroups
-    from twicetold.use.model import Model
 
 
 def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> None:
@@ -89,20 +88,8 @@ def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
         asking: Any = {"count": alone.ask, "options": options, "beside": beside}
         options["pairs"] = ask.ask_of_file(loaded, read, given["answers"], **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
-    explain = None if alone.links is None else groups.why or _explain(loaded, read, groups)
-    kept = write_files(
-        read, groups, written, drop=common.drop, format=file_format(common.format)["format"], explain=explain
-    )
+    kept = write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
     _report_groups(read, groups, int(kept.sum()), written, common)
-
-
-def _explain(model: "Model", read: "TextFile", groups: "TextGroups") -> "Why | None":
-    """The method that says why pairs are linked; None if the model's vectors have no terms."""
-    try:
-        model.why([], [])
-    except TypeError:
-        return None
-    return lambda at: model.why(*read.texts_of(groups.links.left[at], groups.links.right[at]))
 
 
 def _report_groups(

@@ -18,7 +18,6 @@ def score(
     model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
-    why: Annotated[bool, typer.Option("--why", help="Show which terms add most, of lexical models.")] = False,
     about: About = None,
     as_json: Json = False,
 ) -> None:
@@ -37,11 +36,7 @@ def score(
     _warn(loaded, left, right, about)
     with progress("comparing both texts"):
         answer = _answer(loaded, left, right, about)
-        reasons = loaded.why([left], [right]) if why else []
-    if as_json:
-        print(json_text(answer | ({"why": reasons[0]} if reasons else {})))
-        return
-    print("\n".join([_answer_text(answer), *(f"why          {reason}" for reason in reasons)]))
+    print(json_text(answer) if as_json else _answer_text(answer))
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:

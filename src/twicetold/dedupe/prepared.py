@@ -20,7 +20,6 @@ from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
 from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
-from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -261,7 +260,6 @@ def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
         return unlike
-    likeness, use = Drift(model), WordUse(model)
-    likeness.add(texts)
-    use.add(texts)
-    return [*likeness.warnings(), *use.warnings(), *unlike]
+    drift = Drift(model)
+    drift.add(texts)
+    return [*drift.warnings(), *unlike]

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-
 from twicetold import layout
 from twicetold.dedupe.blocking import of_rows
 from twicetold.dedupe.dedupe import dedupe
@@ -28,11 +26,9 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
-from twicetold.errors import require_number
 from twicetold.files import require_free
 from twicetold.index.growing import built
 from twicetold.index.text_index import TextIndex
-from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
@@ -163,7 +159,6 @@ class Model(LoadedModel):
         array([0, 0, 1])
         >>> model.dry_run(texts, threshold=0.5).at[0].groups
         1
-        >>> reasons = model.why(texts[:1], texts[1:2])  # what adds most to the score of each pair, in words
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
@@ -246,25 +241,6 @@ class Model(LoadedModel):
         from twicetold.dedupe.questions import Questions  # with scikit-learn
 
         return Questions.of(self, texts, chosen, progress=progress)
-
-    def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
-        """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.
-
-        Args:
-            left: n texts.
-            right: n texts.
-            terms: that are shown of a pair.
-
-        Raises:
-            TypeError: if this is neither a lexical model nor an ensemble with one.
-            ValueError: if the two sides differ in length.
-        """
-        require_number("terms", terms, whole=True)
-        left, right = texts_of(left), texts_of(right)
-        if len(left) != len(right):
-            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
-        numbers = np.arange(2 * len(left))
-        return why(self.trained, [*left, *right], numbers[: len(left)], numbers[len(left) :], terms=terms)
 
     def index(
         self,

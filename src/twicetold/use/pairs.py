@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
@@ -72,12 +71,10 @@ def score_file(
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
-    likeness, use = Drift(model), WordUse(model)
+    drift = Drift(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
-        likeness.add(block.texts(pair[0]), scores)
-        likeness.add(block.texts(pair[1]))
-        for side in pair:
-            use.add(block.texts(side))
+        drift.add(block.texts(pair[0]), scores)
+        drift.add(block.texts(pair[1]))
         if decision is None:
             nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
             write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
@@ -87,7 +84,7 @@ def score_file(
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
     against = no_better_than_one_answer(model.record, verdicts.label)
-    warnings = (*likeness.warnings(), *use.warnings(), *(() if against is None else (against,)))
+    warnings = (*drift.warnings(), *(() if against is None else (against,)))
     return Scored(
         rows.count,
         None if decision is None else duplicates,

@@ -31,17 +31,6 @@ def test_it_says_what_the_library_says(family, run, twicetold):
     assert done.stderr == ""
 
 
-def test_terms_that_add_most_are_shown_of_a_lexical_model(run, twicetold):
-    folder = run("tfidf")
-    (expected,) = library.load(folder).why(*([text] for text in PAIR))
-    assert expected.startswith(("bank ", "rate ", "film "))
-    assert json.loads(twicetold("score", folder, *PAIR, "--why", "--json").stdout)["why"] == expected
-    assert twicetold("score", folder, *PAIR, "--why").stdout.splitlines()[3] == f"why          {expected}"
-    refused = twicetold("score", run("static"), *PAIR, "--why")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "expected a lexical model, such as tfidf" in refused.stderr
-
-
 def test_texts_may_begin_with_a_dash_and_may_not_be_empty(run, twicetold):
     folder = run()
     assert twicetold("score", folder, "--", "-5 degrees", "bank").returncode == 0

@@ -15,9 +15,9 @@ from twicetold.features.tokens import Characters, Words
 from twicetold.features.word_grams import WordGrams
 from twicetold.features.word_hashing import WordHashing
 from twicetold.features.word_trigrams import WordTrigrams
-from twicetold.interpretation.word_use import AT_LEAST, COMMON, WordUse, expected
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.word_use import AT_LEAST, COMMON, WordUse, expected
 
 WORDS = np.array([f"word{number}" for number in range(1000)])
 SHARES = 1 / (1 + np.arange(1000))  # Zipf's law
