@@ -172,18 +172,6 @@ class TextFile:
                 columns["why"] = pa.array(reasons, pa.string())
             yield self.pairs(left[part], right[part], columns)
 
-    def review(self, groups: TextGroups) -> Block:
-        """A row a pair that a person should look at, with an empty column for the answer."""
-        review = groups.review
-        assert review is not None
-        columns = {
-            "score": pa.array(review.score),
-            "probability": pa.array(review.probability),
-            "in_one_group": pa.array(groups.group[review.left] == groups.group[review.right]),
-            SAME: pa.nulls(len(review), pa.string()),
-        }
-        return self.pairs(review.left, review.right, columns)
-
     def pairs(
         self,
         left: NDArray[np.int64],
@@ -217,18 +205,15 @@ def write_files(
     *,
     drop: bool,
     format: str | None,
-) -> NDArray[np.bool_]:
-    """Write rows with their groups, links, the pairs to review and a page.
+) -> None:
+    """Write rows with their groups, links and a page.
 
     Args:
         read: the texts.
         groups: of the texts.
-        files: those of `rows`, `links`, `review`, `page` and `dropped rows`; None: it is not written.
+        files: those of `rows`, `links`, `page` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
-
-    Returns:
-        (n,) whether a row represents its group.
     """
     survives: NDArray[np.bool_] = groups.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
@@ -236,9 +221,6 @@ def write_files(
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
             for block in read.links(groups):
                 write(block)
-    if (file := files["review"]) is not None:
-        with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            write(read.review(groups))
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)
     grouped = read.with_groups(groups)
@@ -246,7 +228,6 @@ def write_files(
         if (file := files[what]) is not None:
             with write_rows(file, format=format or read.format, delimiter=read.delimiter) as write:
                 _write_chosen(grouped, chosen, write)
-    return survives
 
 
 def _write_chosen(blocks: Sequence[Block], chosen: NDArray[np.bool_], write: Write) -> None:

@@ -59,12 +59,12 @@ def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
     return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
 
 
-def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> str:
+def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
     """The summary, with the loosest groups."""
     lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
     if groups.summary.agreement is not None:
         lines += _agreement(groups.summary.agreement)
-    return "\n".join([*lines, *_loosest(groups, texts, names)])
+    return [*lines, *_loosest(groups, texts, names)]
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:

@@ -61,6 +61,10 @@ Html = Annotated[
     str | None,
     typer.Option("--html", metavar="FILE", help="Page to write for a browser, the doubtful first, differences marked."),
 ]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
@@ -113,9 +117,11 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         if is_dataclass(each.annotation):
             kinds[name] = each.annotation
-            flat += option_parameters(each.annotation)
+            flat += [
+                each.replace(name=of.name, default=of.default, annotation=of.type) for of in fields(each.annotation)
+            ]
         else:
-            flat.append(each.replace(kind=each.KEYWORD_ONLY))
+            flat.append(each)
 
     def run(**given: Any) -> None:
         for name, kind in kinds.items():
@@ -123,16 +129,9 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # what typer reads
+    keyword_only = (each.replace(kind=each.KEYWORD_ONLY) for each in flat)
+    run.__signature__ = inspect.Signature([*keyword_only])  # type: ignore[attr-defined]  # what typer reads
     return run
-
-
-def option_parameters(kind: Any) -> list[inspect.Parameter]:
-    """The parameters of a command that the fields of a dataclass of options stand for."""
-    return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(kind)
-    ]
 
 
 def model_and_file(

@@ -1,6 +1,6 @@
 """A file of pairs of rows, of which a person said whether they say the same.
 
-It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links and of a review have
+It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links have
 the first two. A pair without an answer is left out.
 
 Shape letters: P pairs.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import Compare, File, Reading, file_format, with_options
+from twicetold.commands._options import Compare, File, Id, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
@@ -36,10 +36,7 @@ def ask(
     count: Annotated[
         int, typer.Option("--count", "-n", min=1, help="Questions in all; more than before asks for the others.")
     ] = COUNT,
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
-    ] = None,
+    id_column: Id = None,
     compare: Compare = None,
     sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
     also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
@@ -55,25 +52,16 @@ def ask(
     written at once, and the same command goes on where it stopped. Without a terminal, answers are read from standard
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
     """
-    with progress("loading libraries"):
-        from twicetold.commands._columns import fitted_to, further, listed
-        from twicetold.commands._dedupe_file import TextFile
-
     answers = answers_beside(file) if out is None else out
     require_apart({"answers": answers}, {"texts": file, "vectors": compare})
-    with progress(f"reading {file}"):
-        read = TextFile.read(
-            file,
-            text=reading.text,
-            id_column=id_column,
-            needed=(columns := listed(also)),
-            skip_bad=reading.skip_bad,
-            added=(),
-            **file_format(reading.format),
-        )
+    with progress("loading libraries"):
+        from twicetold.commands._columns import fitted_to, listed, values_of
+
+    columns = listed(also)
+    read = reading.whole(file, id_column=id_column, needed=columns, added=())
     with progress("learning the words of the texts"):
         model = fitted_to(read, compare)
-    beside = dict(zip(columns, further(read, columns), strict=True))
+    beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
     ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)
 
 

@@ -2,8 +2,6 @@
 
 import time
 
-import typer
-
 from twicetold.commands._options import (
     About,
     File,
@@ -49,13 +47,10 @@ def pairs(
 
     with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
-        from twicetold.tables.streams import STANDARD
         from twicetold.trained.evidence import of_pairs
         from twicetold.use.pairs import score_file
 
-    if as_json and out == STANDARD:
-        raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
-    require_apart({"rows": out}, {"pairs": file, "weights": model})
+    require_apart({"rows": out}, {"pairs": file, "weights": model}, summary=as_json)
     require_usable(model)
     console, spelling, count = Console(stderr=True), file_format(format), 0
     with open_rows(file, **spelling) as rows:

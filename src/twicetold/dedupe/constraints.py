@@ -148,10 +148,6 @@ class Constraints:
         known[np.isin(_keys(count, one, other), self._separate(part))] = 0.0
         return known
 
-    def without(self, links: Links) -> Links:
-        """The links that are no pair of these."""
-        return _without(links, self.left, self.right)
-
     def apply(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
         """Links and groups that satisfy the constraints.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
-from twicetold.dedupe.groups import Grouped, borderline, values_to_keep
+from twicetold.dedupe.groups import Grouped, values_to_keep
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups
@@ -55,17 +55,13 @@ def dedupe(
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
     distinct, least = prepared.distinct, prepared.link.score
-    lowest = prepared.score_to_review() if options.review else least
-    scored, candidates = prepared.search(lowest, progress)
+    scored, candidates = prepared.search(least, progress)
     progress("grouping")
     links, codes = prepared.grouping(scored, candidates, least)(least)
     grouped = Grouped.of(
         prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
     group, table = codes[distinct.place], _table(grouped, distinct.place)
-    review = None
-    if options.review:
-        review = borderline(scored, least, codes, prepared.constraints, count=options.review)
     return TextGroups(
         group=group,
         representative=grouped.row[distinct.place],
@@ -75,7 +71,6 @@ def dedupe(
         table=table,
         summary=_summary(prepared, grouped, table, candidates, progress),
         texts=texts_of(texts),
-        review=None if review is None else prepared.in_rows(review),
         why=None if prepared.matched is None else prepared.matched.explaining(links.left, links.right),
     )
 

@@ -1,4 +1,4 @@
-"""Stages of groups over arrays, in memory or mapped from files: who represents a group, and which pairs to review.
+"""Stages of groups over arrays, in memory or mapped from files: who represents a group.
 
 A file in memory and a bin of a folder have the same stages: links from a threshold on (`pairs.groups`), `Grouped`, and
 warnings (`caution`). A group is represented by a distinct text, by links and vectors, or by a row, by a column.
@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import KEEP_BY, DedupeOptions, Keep, KeepBy
 from twicetold.dedupe.pairs import PairScores
@@ -136,39 +135,3 @@ def best_rows(group: Ints, value: Floats) -> Ints:
     """
     order = np.lexsort((np.arange(len(group)), -value, group))
     return np.asarray(order[np.flatnonzero(np.append(True, np.diff(group[order]) > 0))])
-
-
-def borderline(links: Links, least: float, codes: Ints, constraints: Constraints | None, *, count: int) -> Links:
-    """Pairs to review, those nearest to the threshold first; half of them reach it, if there are as many.
-
-    Pairs between the same two groups, or within the same group, tell much the same. So of each such set the pair
-    nearest to the threshold comes first, then the second nearest of each, and so on.
-
-    Args:
-        links: pairs of distinct texts on both sides of the threshold.
-        least: score of a link.
-        codes: (m,) group of each distinct text.
-        constraints: pairs that need no further look.
-        count: number of pairs.
-    """
-    if constraints is not None:
-        links = constraints.without(links)
-    one, other = codes[links.left], codes[links.right]
-    reaches = links.similarity >= least
-    distance = np.abs(links.similarity - least)
-    turn = _turns(np.minimum(one, other), np.maximum(one, other), reaches, distance)
-    order = np.lexsort((distance, turn))
-    above, below = order[reaches[order]], order[~reaches[order]]
-    upper = max(count - count // 2, count - len(below))
-    chosen = np.concatenate([above[:upper], below[: count - min(upper, len(above))]])
-    return links.take(chosen[np.argsort(distance[chosen], kind="stable")])
-
-
-def _turns(low: Ints, high: Ints, reaches: NDArray[np.bool_], distance: Floats) -> Ints:
-    """Place of each pair among those of the same two groups and the same side of the threshold, the nearest first."""
-    order = np.lexsort((distance, reaches, high, low))
-    changes = [np.diff(each[order].astype(np.int64)) != 0 for each in (low, high, reaches)]
-    starts = np.flatnonzero(np.append(True, np.logical_or.reduce(changes))[: len(order)])
-    turn = np.empty(len(order), np.int64)
-    turn[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return turn

@@ -71,8 +71,6 @@ class DedupeOptions:
             missing. Rows are exact copies only if they are equal in these, too.
         pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
             groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
-        review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
-            a person to look at.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
             without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is
             learnt from it.
@@ -121,12 +119,6 @@ class DedupeOptions:
     pairs: "tuple[Column, Column, Column] | None" = _option(
         None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
-    review: int = _option(
-        0,
-        "File for the pairs nearest to the threshold, to answer and give as --pairs.",
-        asked=str | None,
-        metavar="FILE",
-    )
     truth: "Column | None" = _option(
         None,
         "Column with known groups, of some rows or all: say how well these agree.",
@@ -142,12 +134,9 @@ class DedupeOptions:
                 require_number(name, value)
             if value is not None and not 0 < value < 1:
                 raise ValueError(f"{name} is between 0 and 1, got {value:g}")
-        require_number("review", self.review, whole=True)
         self._check_names()
         if len(self.also) and self.sense != "same":
             raise ValueError(f"further columns (also) count for the sense 'same' alone, got {self.sense!r}")
-        if self.review < 0:
-            raise ValueError(f"expected a number of pairs to review, got {self.review}")
 
     def _check_names(self) -> None:
         named: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -176,7 +165,6 @@ class Choices(TypedDict, total=False):
     within: "Sequence[tuple[Column, Size]]"
     also: "Sequence[Column]"
     pairs: "tuple[Column, Column, Column] | None"
-    review: int
     truth: "Column | None"
 
 

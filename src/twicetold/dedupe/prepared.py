@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
 
 EXTREME = 0.001  # probabilities nearer to 0 and 1 are not told apart
-BELOW = 1.0  # log-odds that a pair may lack to be almost a link
 Progress = Callable[[str], None]
 
 
@@ -126,10 +125,6 @@ class Prepared:
     def score_of(self, threshold: float) -> float:
         """The score with a probability."""
         return score_at(threshold, self.pairs.decision)
-
-    def score_to_review(self) -> float:
-        """A score below that of a link, so that pairs that are almost links are found as well."""
-        return min(self.link.score, self.score_of(self.threshold_at(-BELOW)))
 
     def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""

@@ -157,7 +157,6 @@ class TextGroups:
         table: of the groups of two or more texts.
         summary: in numbers.
         texts: n of them.
-        review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:
@@ -192,7 +191,6 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     texts: Sequence[str] = field(repr=False, compare=False)
-    review: TextLinks | None = None
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:

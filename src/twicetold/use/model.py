@@ -219,7 +219,7 @@ class Model(LoadedModel):
     ) -> DryRun:
         """Count the links and groups that `dedupe` would find, at some ten thresholds around the one of the options.
 
-        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` and `review` change
+        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` changes
         nothing.
 
         Arguments and errors: `dedupe`.

@@ -142,7 +142,7 @@ def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path)
         (("--text", "qestion"), 1, "Did you mean 'question'?"),
         (("--text", "group"), 1, "there is a column 'group' already"),
         (("--rule", "ward"), 2, "ward"),
-        (("--json",), 2, "--json prints to stdout"),
+        (("--json",), 2, "the rows and the summary of --json would both go to standard output"),
         (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
         (("--rerank", "nowhere"), 2, "No such option: --rerank"),
         (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
@@ -415,30 +415,6 @@ def test_links_say_why(questions_file, tmp_path):
     linked = [row for row in found if row["exact"] != "true"]
     assert linked
     assert all(len(row["why"].split(", ")) == 5 and "letters +" in row["why"] for row in linked)
-
-
-def test_an_answer_in_a_review_holds_in_the_next_dedupe(questions_file, tmp_path):
-    line = ["dedupe", str(questions_file), "--compare", "letters", "--threshold", "0.8", "--id", "id"]
-    line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
-    done = CliRunner().invoke(app, line)
-    assert done.exit_code == 0, done.stderr
-    review = rows((tmp_path / "review.csv").read_text())
-    assert review
-    assert {row["same"] for row in review} == {""}
-    (pair,) = [row for row in review if {row["left"], row["right"]} == {"q0", "q3"}]
-    assert pair["left_text"] == TEXTS[0]
-    pair["same"] = "no" if pair["in_one_group"] == "true" else "yes"
-    with (tmp_path / "review.csv").open("w", newline="") as out:
-        answered = csv.DictWriter(out, pair)
-        answered.writeheader()
-        answered.writerows(review)
-    again = [*line[:-1], str(tmp_path / "second.csv"), "--pairs", str(tmp_path / "review.csv")]
-    done = CliRunner().invoke(app, again)
-    assert done.exit_code == 0, done.stderr
-    written = rows((tmp_path / "out.csv").read_text())
-    assert (written[0]["group"] == written[3]["group"]) == (pair["in_one_group"] != "true")
-    second = rows((tmp_path / "second.csv").read_text())
-    assert {"q0", "q3"} not in [{row["left"], row["right"]} for row in second]
 
 
 def test_links_are_written_some_at_a_time_and_are_the_same(tmp_path, monkeypatch):

@@ -43,7 +43,6 @@ def refused(done, what):
     ("command", "what"),
     [
         (("dedupe", "in.csv", "-o", "new.csv", "--links"), "texts"),
-        (("dedupe", "in.csv", "-o", "new.csv", "--review"), "texts"),
         (("dedupe", "in.csv", "-o", "new.csv", "--html"), "texts"),
         (("label", "in.csv", "-o"), "texts"),
     ],

@@ -37,8 +37,6 @@ def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"review": 1.5}, TypeError, "review"),
-        ({"review": -1}, ValueError, "a number of pairs to review, got -1"),
         ({"keep": ("newest",)}, TypeError, "expected a rule and a column"),
         ({"precision": "0.5"}, TypeError, "precision"),
     ],

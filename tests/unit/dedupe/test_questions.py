@@ -40,7 +40,7 @@ def test_the_first_question_is_the_hardest_pair_and_its_texts_are_alike(model, q
     assert set(first.left_text.lower().split()) & set(first.right_text.lower().split())
     assert (first.left_text, first.right_text) == (TEXTS[first.left], TEXTS[first.right])
     assert first.left < first.right
-    others = model.dedupe(TEXTS, review=20).review.probability
+    others = model.dedupe(TEXTS, threshold=0.2).links.probability
     assert abs(first.probability - 0.5) <= np.abs(others - 0.5).min() + 1e-9
 
 

@@ -136,7 +136,6 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
     ("options", "message"),
     [
         ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
-        ({"review": 2.5}, "review: expected a whole number, got 2.5 of type float"),
         ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
     ],
 )
