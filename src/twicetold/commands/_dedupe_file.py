@@ -3,7 +3,7 @@
 Shape letters: n rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from twicetold.commands._progress import tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
-from twicetold.tables.files import Write, choose_text, open_rows, write_rows
+from twicetold.tables.files import choose_text, open_rows, write_rows
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
@@ -138,18 +138,18 @@ class TextFile:
                 f"{others} Name a column with other ids, or leave --id out: rows then have numbers"
             )
 
-    def with_groups(self, groups: TextGroups) -> list[Block]:
-        """The rows with the columns that are added."""
+    def with_groups(self, groups: TextGroups, chosen: NDArray[np.bool_]) -> Iterator[Block]:
+        """Rows with the columns that are added, by (n,) whether each is written."""
         columns = {
             "group": pa.array(groups.group),
             "representative": self.names.take(pa.array(groups.representative)),
             PROBABILITY: pa.array(groups.probability),
         }
-        blocks, start = [], 0
+        start = 0
         for block in self.blocks:
-            blocks.append(block.with_columns({name: each.slice(start, len(block)) for name, each in columns.items()}))
+            added = {name: each.slice(start, len(block)) for name, each in columns.items()}
+            yield block.with_columns(added).where(chosen[start : start + len(block)])
             start += len(block)
-        return blocks
 
     def links(self, groups: TextGroups) -> Iterator[Block]:
         """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty."""
@@ -216,24 +216,18 @@ def write_files(
         format: of `rows` and `dropped rows`, if their names do not say it.
     """
     survives: NDArray[np.bool_] = groups.representative == np.arange(len(read.texts))
-    # The smaller file comes first: either is there only once all of it is written.
-    if (file := files["links"]) is not None:
-        with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            for block in read.links(groups):
-                write(block)
+    tables: dict[
+        str, Callable[[], Iterator[Block]]
+    ] = {  # the smaller one of rows comes first: either is there only once all of it is written
+        "links": lambda: read.links(groups),
+        "dropped rows": lambda: read.with_groups(groups, ~survives),
+        "rows": lambda: read.with_groups(groups, survives if drop else np.ones_like(survives)),
+    }
+    for what, blocks in tables.items():
+        if (file := files[what]) is not None:
+            chosen = read.format if what == "links" else format or read.format
+            with write_rows(file, format=chosen, delimiter=read.delimiter) as write:
+                for block in blocks():
+                    write(block)
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)
-    grouped = read.with_groups(groups)
-    for what, chosen in (("dropped rows", ~survives), ("rows", survives if drop else np.ones_like(survives))):
-        if (file := files[what]) is not None:
-            with write_rows(file, format=format or read.format, delimiter=read.delimiter) as write:
-                _write_chosen(grouped, chosen, write)
-
-
-def _write_chosen(blocks: Sequence[Block], chosen: NDArray[np.bool_], write: Write) -> None:
-    """Write some of the rows of all blocks, by (n,) whether each is written."""
-    start = 0
-    for block in blocks:
-        part = chosen[start : start + len(block)]
-        write(block if part.all() else block.where(part))
-        start += len(block)

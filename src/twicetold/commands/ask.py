@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._console import Console
+from twicetold.commands._console import Console, tell
 from twicetold.commands._options import Compare, File, Id, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
-from twicetold.commands.label import tell_answered
 from twicetold.dedupe.options import HELP
 from twicetold.matching.senses import Sense
+from twicetold.printable import counted
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
@@ -148,7 +148,10 @@ def ask_about(
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
         ask_all(console, state)
         if state.next is None and len(state.review.pairs) < count:
-            console.print("no other two texts are near enough to ask about", soft_wrap=True)
+            tell("no other two texts are near enough to ask about")
         if state.review.pairs:
-            tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
+            given = sum(answer is not None for answer in state.review.answers)
+            command = "dedupe" if len(files) == 1 else "link"
+            asked = counted(len(state.review.pairs), "pair")
+            tell(f"{given:,} of {asked} answered. In {answers}, for {command} --pairs {answers}")
     return questions.pairs
