@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._console import Console, tell
+from twicetold.commands._console import tell
 from twicetold.commands._options import Compare, File, Id, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
@@ -136,17 +136,16 @@ def ask_about(
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Asking
 
-    console = Console(stderr=True)
     with only_process(lock_beside(answers), f"ask {answers}"):
         pairs: list[Any] = [known or ([], [], [])]
         if answers.exists():
             pairs.append(pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True))
         left, right, same = ([each for side in sides for each in side] for sides in zip(*pairs, strict=True))
-        with console.status("comparing the texts"):
+        with progress("comparing the texts"):
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
-        ask_all(console, state)
+        ask_all(state)
         if state.next is None and len(state.review.pairs) < count:
             tell("no other two texts are near enough to ask about")
         if state.review.pairs:

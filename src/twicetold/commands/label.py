@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._console import Console, flush_right, tell
+from twicetold.commands._console import flush_right, tell
 from twicetold.commands._options import (
     LETTERS,
     Compare,
@@ -57,7 +57,6 @@ def label(
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
 
-    console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", compare)
     file = Path(name)
     if report:
@@ -72,10 +71,10 @@ def label(
     with only_process(lock_beside(out), f"label {out}"):
         read = reading.whole(name, added=())
         used = model or _fitted_beside(out, read, compare)
-        with console.status("drawing pairs"):
+        with progress("drawing pairs"):
             state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
         tell(f"the answers are about {state.about}")
-        ask_all(console, state)
+        ask_all(state)
         _report(state, as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 import time
 
+from twicetold.commands._console import tell
 from twicetold.commands._options import (
     About,
     File,
@@ -43,8 +44,6 @@ def pairs(
     """
     from dataclasses import asdict
 
-    from twicetold.commands._console import Console, tell
-
     with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
         from twicetold.trained.evidence import of_pairs
@@ -52,13 +51,13 @@ def pairs(
 
     require_apart({"rows": out}, {"pairs": file, "weights": model}, summary=as_json)
     require_usable(model)
-    console, spelling, count = Console(stderr=True), file_format(format), 0
+    spelling, count = file_format(format), 0
     with open_rows(file, **spelling) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
         written = {"format": spelling["format"] or rows.format, "delimiter": rows.delimiter}
-        with console.status("scoring") as status, write_rows(out, **written, at_once=not skip_bad) as write:
+        with progress("scoring") as status, write_rows(out, **written, at_once=not skip_bad) as write:
 
             def advance(more: int) -> None:
                 nonlocal count
