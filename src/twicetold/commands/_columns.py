@@ -11,6 +11,7 @@ from twicetold.commands._dedupe_file import TextFile
 from twicetold.commands._dedupe_options import Asked
 from twicetold.commands._options import LETTERS
 from twicetold.commands._pairs_file import pairs_of
+from twicetold.commands._progress import progress
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
@@ -144,21 +145,24 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
         raise ValueError(f"{file.name}: column {column!r}: {error}") from error
 
 
-def fitted_to(file: TextFile, compare: str | None, decision: str | None = None) -> Model:
+def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, *, folder: Path | None = None) -> Model:
     """A model that is fitted to a file, or of vectors that were made elsewhere.
 
     Args:
         file: the texts.
         compare: the option --compare: `LETTERS`, the path of a .npy file or of a folder, or a column of the file.
         decision: file that `calibrate` wrote for such vectors, if there is one.
+        folder: where the model is saved, if it is.
 
     Raises:
+        FileExistsError: if there is something else than a model in the folder.
         FileNotFoundError: if there is no such .npy file.
         ValueError: if there are no such vectors, or they cannot be used; of a column, names its rows.
     """
-    if compare in (None, LETTERS):
-        return fit(file.texts, lexical=compare == LETTERS)
-    return fit(file.texts, vectors=vectors_of(file, compare), decision=decision)
+    with progress("learning the words of the texts"):
+        vectors = None if compare in (None, LETTERS) else vectors_of(file, compare)
+        lexical = compare == LETTERS
+        return fit(file.texts, lexical=lexical, vectors=vectors, decision=decision, folder=folder, name=file.name)
 
 
 def vectors_of(file: TextFile, given: str) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.commands._options import Reading, file_format
 from twicetold.commands._progress import tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
@@ -51,38 +52,32 @@ class TextFile:
     def read(
         cls,
         file: str,
+        reading: Reading,
         *,
-        text: str | None,
         id_column: str | None = None,
         needed: Sequence[str] = (),
-        format: str | None = None,
-        delimiter: str | None = None,
-        skip_bad: bool = False,
         added: Sequence[str] = ADDED,
     ) -> "TextFile":
         """Read a file; rows that are left out are told on stderr.
 
         Args:
             file: its path, or `-`.
-            text: the column with the texts; None: by its name.
+            reading: options by which it is read.
             id_column: the column with the ids, if there is one.
             needed: further columns that must be there.
-            format: of a file without a known suffix.
-            delimiter: between fields; None: as the file shows.
-            skip_bad: leave bad rows out.
             added: columns that are added, so that no column of the file may have their names.
 
         Raises:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with open_rows(file, format=format, delimiter=delimiter) as rows:
-            column = choose_text(rows, text)
+        with open_rows(file, **file_format(reading.format)) as rows:
+            column = choose_text(rows, reading.text)
             if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             for name in (*needed, *([] if id_column is None else [id_column])):
                 rows.require(name)
-            blocks = list(rows.blocks([column], skip_bad=skip_bad))
+            blocks = list(rows.blocks([column], skip_bad=reading.skip_bad))
         tell_left_out(rows.bad)
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:

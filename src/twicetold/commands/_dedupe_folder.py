@@ -13,7 +13,7 @@ from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import file_format
 from twicetold.commands._progress import require_usable
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
-from twicetold.printable import counted, json_text, print
+from twicetold.printable import counted
 
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
@@ -69,7 +69,7 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
         asked: fields of `DedupeOptions`.
         folder: options of a folder alone.
     """
-    from twicetold.commands._dedupe_messages import dropped_as_json, dropped_in_words, of_folder
+    from twicetold.commands._dedupe_messages import of_folder, tell_result
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
@@ -80,15 +80,14 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
     words = words_of(folder.folder or [])
     settings = _settings(f"{folder_of(model).resolve()}", common, asked, words)
     result = dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
-    rows, place = result.summary.counts.texts, f"{Path(common.out, DROPPED)}" if common.drop else None
-    dropped = rows - result.groups if common.drop else 0
-    if common.as_json:
-        print(json_text({**result.to_json(), **dropped_as_json(dropped, rows, place)}))
-    else:
-        tell(*of_folder(result))
-    tell(f"{common.out}: {counted(len(result.parts), 'part')}")
-    if common.drop:
-        tell(dropped_in_words(dropped, rows, place))
+    rows = result.summary.counts.texts
+    tell_result(
+        result.to_json() if common.as_json else of_folder(result),
+        rows=rows,
+        dropped=rows - result.groups if common.drop else None,
+        aside=f"{Path(common.out, DROPPED)}" if common.drop else None,
+        place=f"{common.out}: {counted(len(result.parts), 'part')}",
+    )
 
 
 def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -> "Settings":

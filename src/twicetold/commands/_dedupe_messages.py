@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from twicetold.commands._console import flush_right
-from twicetold.printable import counted, differing
+from twicetold.commands._console import flush_right, tell
+from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
@@ -45,21 +45,28 @@ def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[st
     return {**groups.summary.to_json(), "agreement": agreement, "each_group": several}
 
 
-def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
-    """Number of dropped rows, their share of all, and their place.
+def tell_result(
+    about: dict[str, Any] | list[str], *, rows: int, dropped: int | None, aside: str | None, place: str | None
+) -> None:
+    """Print a result, and where the rows are.
 
     Args:
-        dropped: number of them.
+        about: for JSON, or sentences.
         rows: of all.
-        place: file or folder with the dropped rows; None: they are in none.
+        dropped: number of dropped rows; None: they are not dropped.
+        aside: file or folder with the dropped rows; None: they are in none.
+        place: line about the file or the folder of the others; None: they are on standard output.
     """
-    return {"dropped": dropped, "dropped_share": dropped / rows, "dropped_file": place}
-
-
-def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
-    """Number, share and place of dropped rows, as a line."""
-    where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
-    return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
+    if isinstance(about, dict):
+        share = (dropped or 0) / rows
+        print(json_text({**about, "dropped": dropped or 0, "dropped_share": share, "dropped_file": aside}))
+    else:
+        tell(*about)
+    if place is not None:
+        tell(place)
+    if dropped is not None:
+        where = f"they are in {aside}" if aside else "they are in no file, as there is none beside the output (-o FILE)"
+        tell(f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}")
 
 
 def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from twicetold.commands._progress import progress
-from twicetold.dedupe.options import HELP
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
@@ -39,8 +38,6 @@ OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Left = Annotated[str | None, typer.Option("--left", help="Column with one text.", show_default="by its name")]
 Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
-Precision = Annotated[float | None, typer.Option("--precision", help=HELP["precision"])]
-Threshold = Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -106,8 +103,7 @@ class Reading:
         with progress(f"reading {file}"):
             from twicetold.commands._dedupe_file import TextFile
 
-            spelling = file_format(self.format)
-            return TextFile.read(file, text=self.text, skip_bad=self.skip_bad, **spelling, **columns)
+            return TextFile.read(file, self, **columns)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

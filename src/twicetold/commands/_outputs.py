@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -58,13 +58,10 @@ def dropped_beside(out: str) -> str | None:
     return str(path.with_name(f"{stem}.dropped{path.name[len(stem) :]}"))
 
 
-def _files(place: str | Path) -> Iterator[str | Path]:
+def _files(place: str | Path) -> Iterable[str | Path]:
     """A file, or the files of a folder."""
-    if not Path(place).is_dir():
-        yield place
-        return
-    for folder, _, names in os.walk(place):
-        yield from (Path(folder, name) for name in names if not name.endswith(PROSE))
+    folder = Path(place)
+    return (each for each in folder.rglob("*") if each.suffix != PROSE) if folder.is_dir() else [place]
 
 
 def _is_one(written: str | Path, read: str | Path) -> bool:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.status import Status
+from rich.text import Text
 
 from twicetold.commands._console import Console, tell
+from twicetold.printable import printable
 
 if TYPE_CHECKING:
     from twicetold.tables.bad_rows import BadRows
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 def progress(what: str) -> Status:
     """Words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
-    return Console(stderr=True).status(what)
+    return Console(stderr=True).status(Text(printable(what)))  # a string would be read as markup
 
 
 def require_usable(model: str) -> None:

@@ -59,8 +59,7 @@ def ask(
 
     columns = listed(also)
     read = reading.whole(file, id_column=id_column, needed=columns, added=())
-    with progress("learning the words of the texts"):
-        model = fitted_to(read, compare)
+    model = fitted_to(read, compare)
     beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
     ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)
 

@@ -176,17 +176,16 @@ def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
 
 def _promises(what: str, score: str, links: "LabelledLinks", expected: "Expected") -> str:
     """The sentences on the thresholds of one kind of links."""
-    each = ", ".join(_promise(link.aimed, score, link.threshold, expected.get(link.aimed)) for link in links.links)
     default = expected.get(None)
     shown = "" if default is None else f" (precision to be expected: {_shown(default)})"
-    return f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}. Precision of links: {each}"
-
-
-def _promise(precision: float, score: str, threshold: float | None, expected: "IntervalEstimate | None") -> str:
-    if threshold is None:
-        return f"{precision:g} is not reached"
-    said = "" if expected is None else f" (to be expected: {_shown(expected)})"
-    return f"{precision:g} from {score} {threshold:.4g} on{said}"
+    each = []
+    for link in links.links:
+        reached = "is not reached" if link.threshold is None else f"from {score} {link.threshold:.4g} on"
+        promise = None if link.threshold is None else expected.get(link.aimed)
+        said = "" if promise is None else f" (to be expected: {_shown(promise)})"
+        each.append(f"{link.aimed:g} {reached}{said}")
+    from_best = f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}"
+    return f"{from_best}. Precision of links: {', '.join(each)}"
 
 
 def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:

@@ -1,8 +1,7 @@
 """`twicetold dedupe`: groups of rows whose texts say the same."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -12,10 +11,6 @@ from twicetold.commands._options import ModelAndFile, file_format, model_and_fil
 from twicetold.commands._outputs import dropped_beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted, json_text, print
-
-if TYPE_CHECKING:
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.dedupe.results import TextGroups
 
 
 @with_options
@@ -56,18 +51,16 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
         from twicetold.commands._dedupe_file import write_files
-        from twicetold.commands._dedupe_messages import by_threshold
+        from twicetold.commands._dedupe_messages import as_json, by_threshold, in_sentences, tell_result
         from twicetold.commands.ask import ask_of_file
+        from twicetold.tables.streams import STANDARD
 
     model, file = model_and_file(arguments, "dedupe", alone.compare, decision=True)
     written = _outputs(model, file, common, asked, alone)
     read = common.whole(file, id_column=alone.id_column, needed=needed(asked))
     options = options_of(read, asked)
-    if model is not None and alone.compare is None:
-        loaded = load_model(model)
-    else:
-        with progress("learning the words of the texts"):
-            loaded = fitted_to(read, alone.compare, model)
+    trained = model if alone.compare is None else None
+    loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
     if alone.dry_run:
         tried = loaded.dry_run(read.texts, progress=tell, **options)
         print(json_text(asdict(tried)) if common.as_json else by_threshold(tried))
@@ -78,24 +71,11 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
-    _report_groups(read, groups, written, common)
-
-
-def _report_groups(read: "TextFile", groups: "TextGroups", written: Mapping[str, str | None], common: Common) -> None:
-    """Print what was found, and where the rows are."""
-    from twicetold.commands._dedupe_messages import as_json, dropped_as_json, dropped_in_words, in_sentences
-    from twicetold.tables.streams import STANDARD
-
-    names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
-    dropped = rows - len(groups.kept()) if common.drop else 0
-    if common.as_json:
-        print(json_text({**as_json(groups, read.texts, names), **dropped_as_json(dropped, rows, aside)}))
-    else:
-        tell(*in_sentences(groups, read.texts, names))
-    if common.out != STANDARD:
-        tell(f"{common.out}: {counted(rows - dropped, 'row')}")
-    if common.drop:
-        tell(dropped_in_words(dropped, rows, aside))
+    rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None
+    shown = as_json if common.as_json else in_sentences
+    place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
+    about = shown(groups, read.texts, read.names.to_pylist())
+    tell_result(about, rows=rows, dropped=dropped, aside=written["dropped rows"], place=place)
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:

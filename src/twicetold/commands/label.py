@@ -88,22 +88,16 @@ def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | L
 
     Vectors of these texts alone are a model that has no folder.
     """
-    from twicetold import layout
-    from twicetold.files import require_free
-
     with progress("loading libraries"):
+        from twicetold import layout
         from twicetold.commands._columns import fitted_to
         from twicetold.labels.labelling import draw_file
-        from twicetold.use.model import fit
 
     if compare not in (None, LETTERS) and not Path(str(compare)).is_dir():
         return fitted_to(read, compare)
     folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
-        require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        with progress("learning the words of the texts"):
-            lexical = compare == LETTERS
-            fit(read.texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=read.name)
+        fitted_to(read, compare, folder=folder)
         tell(f"the model that compares the texts is in {folder}")
     return str(folder)
 

@@ -80,16 +80,6 @@ def test_without_one_the_matcher_takes_the_vectors(vectors, files):
     assert "1 of 1 pair answered" in done.stderr
 
 
-@pytest.mark.parametrize("rule", ["components", "average", "complete"])
-def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
-    options = ("--compare", "v.npy", "--threshold", "0.9", "--rule", rule)
-    done = call(COSINE, "in.csv", *options, "--same", "story", "--keep", "longest", "--drop", "-o", "out.csv")
-    assert done.exit_code == 0, done.stderr
-    assert "out.csv: 4 rows" in done.stderr
-    dry = call(COSINE, "in.csv", *options, "--dry-run", "--json")
-    assert [row["groups"] for row in json.loads(dry.stdout)["at"] if row["chosen"]] == [2]
-
-
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

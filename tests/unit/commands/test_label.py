@@ -143,7 +143,6 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
         ((model, "other.csv"), "which column has the texts? Name it with --text"),
         ((model, "one.csv"), "at least two different texts"),
         ((model, "-"), "standard input is for the answers"),
-        (("nowhere", texts), "no trained model in nowhere"),
         ((model, texts, "--report"), "no labelling was begun in pairs.csv"),
     ):
         failure = Failure(("label", *arguments, "-o", "pairs.csv"), input="y\n")
