@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.commands._options import Reading, file_format
-from twicetold.commands._progress import tell_left_out
+from twicetold.commands._progress import progress, tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
@@ -71,7 +71,7 @@ class TextFile:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with open_rows(file, **file_format(reading.format)) as rows:
+        with progress(f"reading {file}"), open_rows(file, **file_format(reading.format)) as rows:
             column = choose_text(rows, reading.text)
             if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")

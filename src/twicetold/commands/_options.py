@@ -4,14 +4,9 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import typer
-
-from twicetold.commands._progress import progress
-
-if TYPE_CHECKING:
-    from twicetold.commands._dedupe_file import TextFile
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
@@ -97,13 +92,6 @@ class Reading:
     text: Text = None
     format: Format = None
     skip_bad: SkipBad = False
-
-    def whole(self, file: str, **columns: Any) -> "TextFile":
-        """All of a file; further arguments and errors: `TextFile.read`."""
-        with progress(f"reading {file}"):
-            from twicetold.commands._dedupe_file import TextFile
-
-            return TextFile.read(file, self, **columns)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

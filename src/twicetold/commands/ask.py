@@ -56,9 +56,10 @@ def ask(
     require_apart({"answers": answers}, {"texts": file, "vectors": compare})
     with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to, listed, values_of
+        from twicetold.commands._dedupe_file import TextFile
 
     columns = listed(also)
-    read = reading.whole(file, id_column=id_column, needed=columns, added=())
+    read = TextFile.read(file, reading, id_column=id_column, needed=columns, added=())
     model = fitted_to(read, compare)
     beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
     ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)

@@ -50,14 +50,14 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
 
     with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
-        from twicetold.commands._dedupe_file import write_files
+        from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._dedupe_messages import as_json, by_threshold, in_sentences, tell_result
         from twicetold.commands.ask import ask_of_file
         from twicetold.tables.streams import STANDARD
 
     model, file = model_and_file(arguments, "dedupe", alone.compare, decision=True)
     written = _outputs(model, file, common, asked, alone)
-    read = common.whole(file, id_column=alone.id_column, needed=needed(asked))
+    read = TextFile.read(file, common, id_column=alone.id_column, needed=needed(asked))
     options = options_of(read, asked)
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)

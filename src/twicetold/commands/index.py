@@ -215,5 +215,8 @@ def _described(about: "IndexInfo") -> list[str]:
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    read = reading.whole(file, id_column=id_column, added=())
+    with progress("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
+
+    read = TextFile.read(file, reading, id_column=id_column, added=())
     return read.texts, None if id_column is None else read.names.cast("string").to_pylist()

@@ -53,6 +53,7 @@ def label(
     vectors, and calibrate says what it means.
     """
     with progress("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
@@ -69,7 +70,7 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        read = reading.whole(name, added=())
+        read = TextFile.read(name, reading, added=())
         used = model or _fitted_beside(out, read, compare)
         with progress("drawing pairs"):
             state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)

@@ -46,12 +46,13 @@ class Columns(Reading):
             side: 0 for the left file, 1 for the right one.
         """
         from twicetold.commands._columns import listed, values_of, window
+        from twicetold.commands._dedupe_file import TextFile
 
         same, also = ([_names(each)[side] for each in listed(asked)] for asked in (self.same, self.also))
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
         needed = [*same, *also, *(column for column, _ in sizes)]
-        read = replace(self, text=text).whole(file, id_column=id_column, needed=needed, added=())
+        read = TextFile.read(file, replace(self, text=text), id_column=id_column, needed=needed, added=())
         return read, values_of(read, same, [f"{column}:{size}" for column, size in sizes], also)
 
 
