@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import typer
 
@@ -64,15 +64,8 @@ IndexModel = Annotated[
 ]
 
 
-class FileFormat(TypedDict):
-    """The option --format: keywords of `open_rows`."""
-
-    format: str | None
-    delimiter: str | None
-
-
-def file_format(asked: str | None) -> FileFormat:
-    """The format and the delimiter that `csv:semicolon` and the like ask for.
+def file_format(asked: str | None) -> dict[str, Any]:
+    """The format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
 
     Raises:
         typer.BadParameter: if the format has no delimiter.

@@ -13,14 +13,12 @@ from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
     from twicetold.labels.link_estimates import LinkEstimate
 
-    Expected: TypeAlias = Mapping[float | None, IntervalEstimate]
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -170,11 +168,13 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
     ]
 
 
-def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
+def _expected(promised: "Sequence[LinkEstimate]") -> "Mapping[float | None, IntervalEstimate]":
     return {promise.aimed: promise.precision for promise in promised if promise.precision is not None}
 
 
-def _promises(what: str, score: str, links: "LabelledLinks", expected: "Expected") -> str:
+def _promises(
+    what: str, score: str, links: "LabelledLinks", expected: "Mapping[float | None, IntervalEstimate]"
+) -> str:
     """The sentences on the thresholds of one kind of links."""
     default = expected.get(None)
     shown = "" if default is None else f" (precision to be expected: {_shown(default)})"

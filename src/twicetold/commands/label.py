@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import flush_right, tell
-from twicetold.commands._options import (
-    LETTERS,
-    Compare,
-    Json,
-    ModelAndFile,
-    Reading,
-    model_and_file,
-    with_options,
-)
+from twicetold.commands._options import LETTERS, Compare, Json, ModelAndFile, Reading, model_and_file, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress, require_usable
 from twicetold.commands._session import ask_all

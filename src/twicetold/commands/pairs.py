@@ -3,18 +3,7 @@
 import time
 
 from twicetold.commands._console import tell
-from twicetold.commands._options import (
-    About,
-    File,
-    Format,
-    Json,
-    Left,
-    Model,
-    OutFile,
-    Right,
-    SkipBad,
-    file_format,
-)
+from twicetold.commands._options import About, File, Format, Json, Left, Model, OutFile, Right, SkipBad, file_format
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress, require_usable, tell_left_out
 from twicetold.printable import counted, json_text, print

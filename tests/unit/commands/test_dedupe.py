@@ -131,7 +131,6 @@ def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_
         (("--rule", "ward"), 2, "ward"),
         (("--json",), 2, "the rows and the summary of --json would both go to standard output"),
         (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
-        (("--rerank", "nowhere"), 2, "No such option: --rerank"),
         (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
         (("--format", "jsonl:tab"), 2, "expected a delimiter of csv alone"),
     ],
