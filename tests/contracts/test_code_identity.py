@@ -122,7 +122,7 @@ def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, c
 REACH = {
     # fetching: what it fetches is an output that trainings depend on
     "twicetold_lab/data/transfer twicetold_lab/data/archives twicetold_lab/data/download": ("none", "none"),
-    "twicetold/dedupe/dedupe": ("none", "none"),
+    "twicetold/trained/drift twicetold/dedupe/dedupe": ("none", "none"),
     "twicetold_lab/reporting/html twicetold_lab/tracking/run": ("none", "none"),
     "twicetold/evaluation/intervals twicetold_lab/evaluation/dedupe_report": ("none", "all"),
     "twicetold/features/vectors twicetold/models/dae twicetold/models/static": ("some", "some"),

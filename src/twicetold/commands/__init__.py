@@ -20,14 +20,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from twicetold.errors import shown, where_from
+from twicetold.errors import EXPECTED, shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
 COMMANDS = ("score", "pairs", "dedupe", "link", "index", "search", "ask", "label", "calibrate")
 PLUGINS = "twicetold.commands"  # entry points: a function or a `typer.Typer` by the command's name
 TRACEBACK = "TWICETOLD_TRACEBACK"
-EXPECTED = (ValueError, TypeError, OSError)
 NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 """Exit codes: the input or the model is not usable; as a shell shows SIGINT and SIGPIPE. Wrong usage is typer's 2."""
 
@@ -97,17 +96,13 @@ def options(
     """
 
 
-def _add(name: str, command: Any) -> None:
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
+_commands: dict[str, Any] = {name: getattr(import_module(f"{__name__}.{name}"), name) for name in COMMANDS}
+_commands |= {plugin.name: plugin.load() for plugin in entry_points(group=PLUGINS)}
+for _name, _command in _commands.items():
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
     else:
-        app.command(name)(command)
-
-
-for _name in COMMANDS:
-    _add(_name, getattr(import_module(f"{__name__}.{_name}"), _name))
-for _plugin in entry_points(group=PLUGINS):
-    _add(_plugin.name, _plugin.load())
+        app.command(_name)(_command)
 
 
 def _break_at_the_terminals_width(commands: typer.Typer) -> None:

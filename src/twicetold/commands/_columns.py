@@ -1,20 +1,21 @@
 """Options that name columns or files, and what they stand for: values, pairs, a model that is fitted to a file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from twicetold.commands._dedupe_file import TextFile
+from twicetold.commands._dedupe_options import Asked
 from twicetold.commands._options import LETTERS
 from twicetold.commands._pairs_file import pairs_of
+from twicetold.commands._progress import progress
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
+from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
@@ -62,91 +63,74 @@ def keeping(asked: str) -> tuple[KeepBy, str] | None:
     return rule, column
 
 
-def needed(given: Mapping[str, Any]) -> list[str]:
+def needed(asked: Asked) -> list[str]:
     """Names of the columns that options ask for.
 
     Raises:
         typer.BadParameter: if an option does not name one as expected.
     """
-    windows = [window(each) for each in given["within"] or []]
-    named = [keeping(given["keep"]), (None, given["truth"])]
+    kept = keeping(asked.keep)
     return [
-        *listed(given["same"]),
-        *listed(given["also"]),
-        *(column for column, _ in windows),
-        *(each[1] for each in named if each and each[1]),
+        *listed(asked.same),
+        *listed(asked.also),
+        *(window(each)[0] for each in asked.within or []),
+        *([] if kept is None else [kept[1]]),
+        *([] if asked.truth is None else [asked.truth]),
     ]
 
 
-def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
+def options_of(file: TextFile, asked: Asked) -> Choices:
     """The options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
 
     Args:
         file: the texts and the columns.
-        given: options of the command.
+        asked: options of the command.
 
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    choices: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
-    same, within = choices["same"], choices["within"] = limits(file, listed(given["same"]), given["within"] or [])
-    choices["also"] = further(file, listed(given["also"]))
-    choices["keep"] = _kept_by(file, given["keep"])
-    if given["truth"] is not None:
-        with naming(file, given["truth"]):
-            KnownGroups.of(len(file.texts), file.column(given["truth"]))
-        choices["truth"] = file.column(given["truth"])
-    if given["pairs"] is not None:
-        choices["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
-    return choices
+    choices: Any = {**vars(asked), **values_of(file, listed(asked.same), asked.within or [], listed(asked.also))}
+    if (named := keeping(asked.keep)) is not None:
+        rule, column = named
+        with naming(file, column):
+            values_to_keep(rule, file.column(column))
+        choices["keep"] = rule, file.column(column)
+    if asked.truth is not None:
+        with naming(file, asked.truth):
+            KnownGroups.of(len(file.texts), file.column(asked.truth))
+        choices["truth"] = file.column(asked.truth)
+    if asked.pairs is not None:
+        limits = Limits.of(len(file.texts), choices["same"], choices["within"])
+        choices["pairs"] = pairs_of(asked.pairs, file, limits)
+    return choices  # type: ignore[no-any-return]
 
 
-def _kept_by(file: TextFile, asked: str) -> Any:
-    """The option `keep`."""
-    if (named := keeping(asked)) is None:
-        return asked
-    rule, column = named
-    with naming(file, column):
-        values_to_keep(rule, file.column(column))
-    return rule, file.column(column)
-
-
-def limits(file: TextFile, same: Sequence[str], within: Sequence[str]) -> tuple[list[Any], list[Any]]:
-    """The options `same` and `within`: columns, and columns with sizes.
+def values_of(
+    file: TextFile, same: Sequence[str], within: Sequence[str], also: Sequence[str]
+) -> dict[str, Sequence[Any]]:
+    """The options `same`, `within` and `also`: columns, columns with sizes, and values of further columns.
 
     Args:
         file: the texts and the columns.
         same: names of columns.
         within: COLUMN:SIZE.
+        also: names of columns.
 
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    for name in same:
-        with naming(file, name):
-            codes_of(file.column(name))
     windows = [window(each) for each in within]
-    for name, size in windows:
+    kinds: list[tuple[str, Any]] = [(name, times_of if size_of(size)[1] else numbers_of) for name, size in windows]
+    kinds = [*((name, codes_of) for name in same), *kinds, *((name, strings_of) for name in also)]
+    values = []
+    for name, kind in kinds:
         with naming(file, name):
-            (times_of if size_of(size)[1] else numbers_of)(file.column(name))
-    return [file.column(name) for name in same], [(file.column(name), size) for name, size in windows]
-
-
-def further(file: TextFile, also: Sequence[str]) -> list[list[str]]:
-    """The option `also`: the values of columns.
-
-    Args:
-        file: the texts and the columns.
-        also: names of columns.
-
-    Raises:
-        ValueError: if a column has no plain values.
-    """
-    columns = []
-    for name in also:
-        with naming(file, name):
-            columns.append(strings_of(file.column(name)))
-    return columns
+            values.append(kind(file.column(name)))
+    return {
+        "same": [file.column(name) for name in same],
+        "within": [(file.column(name), size) for name, size in windows],
+        "also": values[len(kinds) - len(also) :],
+    }
 
 
 @contextmanager
@@ -161,21 +145,24 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
         raise ValueError(f"{file.name}: column {column!r}: {error}") from error
 
 
-def fitted_to(file: TextFile, compare: str | None, decision: str | None = None) -> Model:
+def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, *, folder: Path | None = None) -> Model:
     """A model that is fitted to a file, or of vectors that were made elsewhere.
 
     Args:
         file: the texts.
         compare: the option --compare: `LETTERS`, the path of a .npy file or of a folder, or a column of the file.
         decision: file that `calibrate` wrote for such vectors, if there is one.
+        folder: where the model is saved, if it is.
 
     Raises:
+        FileExistsError: if there is something else than a model in the folder.
         FileNotFoundError: if there is no such .npy file.
         ValueError: if there are no such vectors, or they cannot be used; of a column, names its rows.
     """
-    if compare in (None, LETTERS):
-        return fit(file.texts, lexical=compare == LETTERS)
-    return fit(file.texts, vectors=vectors_of(file, compare), decision=decision)
+    with progress("learning the words of the texts"):
+        vectors = None if compare in (None, LETTERS) else vectors_of(file, compare)
+        lexical = compare == LETTERS
+        return fit(file.texts, lexical=lexical, vectors=vectors, decision=decision, folder=folder, name=file.name)
 
 
 def vectors_of(file: TextFile, given: str) -> Any:

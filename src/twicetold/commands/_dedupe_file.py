@@ -3,7 +3,7 @@
 Shape letters: n rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.commands._progress import tell_left_out
+from twicetold.commands._options import Reading, file_format
+from twicetold.commands._progress import progress, tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
-from twicetold.tables.files import Write, choose_text, open_rows, write_rows
+from twicetold.tables.files import choose_text, open_rows, write_rows
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
@@ -51,38 +52,32 @@ class TextFile:
     def read(
         cls,
         file: str,
+        reading: Reading,
         *,
-        text: str | None,
         id_column: str | None = None,
         needed: Sequence[str] = (),
-        format: str | None = None,
-        delimiter: str | None = None,
-        skip_bad: bool = False,
         added: Sequence[str] = ADDED,
     ) -> "TextFile":
         """Read a file; rows that are left out are told on stderr.
 
         Args:
             file: its path, or `-`.
-            text: the column with the texts; None: by its name.
+            reading: options by which it is read.
             id_column: the column with the ids, if there is one.
             needed: further columns that must be there.
-            format: of a file without a known suffix.
-            delimiter: between fields; None: as the file shows.
-            skip_bad: leave bad rows out.
             added: columns that are added, so that no column of the file may have their names.
 
         Raises:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with open_rows(file, format=format, delimiter=delimiter) as rows:
-            column = choose_text(rows, text)
+        with progress(f"reading {file}"), open_rows(file, **file_format(reading.format)) as rows:
+            column = choose_text(rows, reading.text)
             if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             for name in (*needed, *([] if id_column is None else [id_column])):
                 rows.require(name)
-            blocks = list(rows.blocks([column], skip_bad=skip_bad))
+            blocks = list(rows.blocks([column], skip_bad=reading.skip_bad))
         tell_left_out(rows.bad)
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
@@ -138,18 +133,18 @@ class TextFile:
                 f"{others} Name a column with other ids, or leave --id out: rows then have numbers"
             )
 
-    def with_groups(self, groups: TextGroups) -> list[Block]:
-        """The rows with the columns that are added."""
+    def with_groups(self, groups: TextGroups, chosen: NDArray[np.bool_]) -> Iterator[Block]:
+        """Rows with the columns that are added, by (n,) whether each is written."""
         columns = {
             "group": pa.array(groups.group),
             "representative": self.names.take(pa.array(groups.representative)),
             PROBABILITY: pa.array(groups.probability),
         }
-        blocks, start = [], 0
+        start = 0
         for block in self.blocks:
-            blocks.append(block.with_columns({name: each.slice(start, len(block)) for name, each in columns.items()}))
+            added = {name: each.slice(start, len(block)) for name, each in columns.items()}
+            yield block.with_columns(added).where(chosen[start : start + len(block)])
             start += len(block)
-        return blocks
 
     def links(self, groups: TextGroups) -> Iterator[Block]:
         """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty."""
@@ -205,7 +200,7 @@ def write_files(
     *,
     drop: bool,
     format: str | None,
-) -> NDArray[np.bool_]:
+) -> None:
     """Write rows with their groups, links and a page.
 
     Args:
@@ -214,30 +209,19 @@ def write_files(
         files: those of `rows`, `links`, `page` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
-
-    Returns:
-        (n,) whether a row represents its group.
     """
     survives: NDArray[np.bool_] = groups.representative == np.arange(len(read.texts))
-    # The smaller file comes first: either is there only once all of it is written.
-    if (file := files["links"]) is not None:
-        with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            for block in read.links(groups):
-                write(block)
+    # The smaller one of rows comes first: either is there only once all of it is written.
+    tables: dict[str, Callable[[], Iterator[Block]]] = {
+        "links": lambda: read.links(groups),
+        "dropped rows": lambda: read.with_groups(groups, ~survives),
+        "rows": lambda: read.with_groups(groups, survives if drop else np.ones_like(survives)),
+    }
+    for what, blocks in tables.items():
+        if (file := files[what]) is not None:
+            chosen = read.format if what == "links" else format or read.format
+            with write_rows(file, format=chosen, delimiter=read.delimiter) as write:
+                for block in blocks():
+                    write(block)
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)
-    grouped = read.with_groups(groups)
-    for what, chosen in (("dropped rows", ~survives), ("rows", survives if drop else np.ones_like(survives))):
-        if (file := files[what]) is not None:
-            with write_rows(file, format=format or read.format, delimiter=read.delimiter) as write:
-                _write_chosen(grouped, chosen, write)
-    return survives
-
-
-def _write_chosen(blocks: Sequence[Block], chosen: NDArray[np.bool_], write: Write) -> None:
-    """Write some of the rows of all blocks, by (n,) whether each is written."""
-    start = 0
-    for block in blocks:
-        part = chosen[start : start + len(block)]
-        write(block if part.all() else block.where(part))
-        start += len(block)

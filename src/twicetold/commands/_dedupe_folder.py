@@ -1,23 +1,40 @@
 """`twicetold dedupe MODEL FOLDER -o OUT_FOLDER`: a folder of parts, in stages."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from twicetold.commands._dedupe_options import FILE_ALONE, FOLDER_ALONE, Common, FolderSettings, names
+from twicetold.commands._console import tell
+from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import file_format
 from twicetold.commands._progress import require_usable
-from twicetold.dedupe.options import OF_FOLDERS
-from twicetold.printable import counted, json_text, print
+from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
+from twicetold.printable import counted
 
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LEAST = 200_000_000  # bytes that a task needs besides
+WORDS: dict[str, tuple[str, str, Any, Any]] = {
+    "workers": ("[1-9][0-9]*", "a whole number", 1, lambda match: int(match[0])),
+    "memory": (
+        r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)b?",
+        "a size such as 4GB or 500MB",
+        4 * 10**9,
+        lambda match: int(float(match[1]) * UNITS[match[2]]),
+    ),
+    "exact": ("yes|no", "yes or no", False, lambda match: match[0] == "yes"),
+}
+"""Keys of --folder: how a value is spelt, the same in words, the default, and what a value stands for."""
+
+
+def _names(kind: Any) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind))
 
 
 def is_meant(context: typer.Context, arguments: list[str]) -> bool:
@@ -30,7 +47,7 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     given = {
         name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
-    wrong = given & (FILE_ALONE if meant else FOLDER_ALONE)
+    wrong = given & (_names(OfFile) | _names(DedupeOptions) - OF_FOLDERS if meant else _names(OfFolder))
     if wrong:
         flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
         named = ", ".join(sorted(flags[name] for name in wrong))
@@ -43,70 +60,73 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     return meant
 
 
-def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
-    """Dedupe it, or with --dry-run say what that would cost.
+def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder) -> None:
+    """Dedupe it.
 
     Args:
         arguments: model and folder.
-        given: options by name.
+        common: options of files as well.
+        asked: fields of `DedupeOptions`.
+        folder: options of a folder alone.
     """
-    import sys
-
-    from twicetold.commands._dedupe_messages import dropped_as_json, dropped_in_words, of_folder
+    from twicetold.commands._dedupe_messages import of_folder, tell_result
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
     from twicetold.trained.locate import folder_of
 
-    model, folder = arguments
+    model, parts = arguments
     require_usable(model)
-    asked = FolderSettings.of(given["folder"] or [])
-    settings = _settings(f"{folder_of(model).resolve()}", given, asked)
-    result = dedupe_folder(
-        Path(folder),
-        settings,
-        launcher(asked.workers),
-        progress=lambda line: print(line, file=sys.stderr),
+    words = words_of(folder.folder or [])
+    settings = _settings(f"{folder_of(model).resolve()}", common, asked, words)
+    result = dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
+    rows = result.summary.counts.texts
+    tell_result(
+        result.to_json() if common.as_json else of_folder(result),
+        rows=rows,
+        dropped=rows - result.groups if common.drop else None,
+        aside=f"{Path(common.out, DROPPED)}" if common.drop else None,
+        place=f"{common.out}: {counted(len(result.parts), 'part')}",
     )
-    rows, place = result.summary.counts.texts, f"{Path(given['out'], DROPPED)}" if given["drop"] else None
-    dropped = rows - result.groups if given["drop"] else 0
-    if given["as_json"]:
-        print(json_text({**result.to_json(), **dropped_as_json(dropped, rows, place)}))
-    else:
-        print("\n".join(of_folder(result)), file=sys.stderr)
-    print(f"{given['out']}: {counted(len(result.parts), 'part')}", file=sys.stderr)
-    if given["drop"]:
-        print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
 
-def _settings(model: str, given: Mapping[str, Any], asked: FolderSettings) -> "Settings":
+def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -> "Settings":
     from twicetold.staged.plan import LIBRARIES, Settings
 
-    if given["out"] == "-":
+    if common.out == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
-    each = bytes_of(asked.memory) // asked.workers
-    if each < LIBRARIES + LEAST:
+    memory = words["memory"] // words["workers"] - LIBRARIES
+    if memory < LEAST:
         raise typer.BadParameter(
-            f"--folder memory={asked.memory}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "
-            f"which libraries take {LIBRARIES // 10**6}: give more, or fewer workers"
+            f"--folder memory: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of which libraries "
+            f"take {LIBRARIES // 10**6}; got {words['memory'] // 10**6}: give more, or fewer workers"
         )
     return Settings(
         model=model,
-        out=f"{Path(given['out']).resolve()}",
-        **{name: given[name] for name in (OF_FOLDERS | names(Common)) & names(Settings) - {"out"}},
-        delimiter=file_format(given["format"])["delimiter"],
-        exact=asked.exact,
-        memory=each - LIBRARIES,
+        out=f"{Path(common.out).resolve()}",
+        **{name: vars(asked)[name] for name in OF_FOLDERS},
+        text=common.text,
+        skip_bad=common.skip_bad,
+        drop=common.drop,
+        delimiter=file_format(common.format)["delimiter"],
+        exact=words["exact"],
+        memory=memory,
     )
 
 
-def bytes_of(size: str) -> int:
-    """The bytes of such as 4GB.
+def words_of(asked: Sequence[str]) -> dict[str, Any]:
+    """The values of `--folder KEY=VALUE`, by key.
 
     Raises:
-        typer.BadParameter: if it is no size.
+        typer.BadParameter: if a word is none, its key is unknown or its value is not of its kind.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
-    if match is None:
-        raise typer.BadParameter(f"--folder memory: expected a size such as 4GB or 500MB, got {size!r}")
-    return int(float(match[1]) * UNITS[match[2]])
+    values = {key: default for key, (_, _, default, _) in WORDS.items()}
+    for word in asked:
+        key, _, value = word.partition("=")
+        if key not in WORDS:
+            raise typer.BadParameter(f"--folder: expected one of {', '.join(WORDS)}, such as workers=4; got {word!r}")
+        spelt, expected, _, read = WORDS[key]
+        if (match := re.fullmatch(spelt, value.strip().lower())) is None:
+            raise typer.BadParameter(f"--folder {key}: expected {expected}, got {value!r}")
+        values[key] = read(match)
+    return values

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from twicetold.commands._console import flush_right
-from twicetold.printable import counted, differing
+from twicetold.commands._console import flush_right, tell
+from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
@@ -26,7 +26,10 @@ MEASURES = {
     "b3": "B³ of groups",
 }
 LOOSEST = 5  # groups that the summary shows
-LOOSEST_BY = "size, share of pairs that are links, weakest link that holds it together, by which they are sorted"
+LOOSEST_GROUPS = (
+    "loosest groups (size, share of pairs that are links, weakest link that holds it together, by which they are "
+    "sorted):"
+)
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
 
@@ -41,29 +44,36 @@ def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[st
     return {**groups.summary.to_json(), "agreement": agreement, "each_group": several}
 
 
-def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
-    """Number of dropped rows, their share of all, and their place.
+def tell_result(
+    about: dict[str, Any] | list[str], *, rows: int, dropped: int | None, aside: str | None, place: str | None
+) -> None:
+    """Print a result, and where the rows are.
 
     Args:
-        dropped: number of them.
+        about: for JSON, or sentences.
         rows: of all.
-        place: file or folder with the dropped rows; None: they are in none.
+        dropped: number of dropped rows; None: they are not dropped.
+        aside: file or folder with the dropped rows; None: they are in none.
+        place: line about the file or the folder of the others; None: they are on standard output.
     """
-    return {"dropped": dropped, "dropped_share": dropped / rows, "dropped_file": place}
+    if isinstance(about, dict):
+        share = (dropped or 0) / rows
+        print(json_text({**about, "dropped": dropped or 0, "dropped_share": share, "dropped_file": aside}))
+    else:
+        tell(*about)
+    if place is not None:
+        tell(place)
+    if dropped is not None:
+        where = f"they are in {aside}" if aside else "they are in no file, as there is none beside the output (-o FILE)"
+        tell(f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}")
 
 
-def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
-    """Number, share and place of dropped rows, as a line."""
-    where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
-    return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
-
-
-def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> str:
+def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
     """The summary, with the loosest groups."""
     lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
     if groups.summary.agreement is not None:
         lines += _agreement(groups.summary.agreement)
-    return "\n".join([*lines, *_loosest(groups, texts, names)])
+    return [*lines, *_loosest(groups, texts, names)]
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
@@ -104,12 +114,15 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
 
 def by_threshold(dry_run: "DryRun") -> str:
     """A table with a row a threshold."""
+    import math
+
     from twicetold.dedupe.dry_run import DIGITS
 
     heads = ("", "probability", "links", "groups", "texts in groups", "largest", "dropped by --drop")
     rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if dry_run.at[0].agreement else ()))]
     for row in dry_run.at:
-        digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
+        small = min(row.threshold, 1 - row.threshold)
+        digits = max(3, DIGITS - 1 - math.floor(math.log10(small))) if small else 3
         counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
         agreed = () if row.agreement is None else (row.agreement.ari, row.agreement.f1, row.agreement.b3)
         cells = (
@@ -137,27 +150,22 @@ def _agreement(agreement: "GroupAgreement") -> list[str]:
     return lines
 
 
-def _exponent(value: float) -> int:
-    import math
-
-    return math.floor(math.log10(value)) + 1 if value > 0 else 0
-
-
 def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
-    """Lines about the groups that the weakest links hold together, with the place where two texts differ."""
-    lines, order = [], groups.doubtful_first()
-    loose = order[groups.table.distinct[order] > 1]
-    if len(loose):
-        lines.append(f"loosest groups ({LOOSEST_BY}):")
-    for position in loose[:LOOSEST]:
-        about = _group(groups, texts, names, int(position))
+    """Lines about the groups that the weakest links hold together."""
+    order = groups.doubtful_first()
+    loose = order[groups.table.distinct[order] > 1][:LOOSEST]
+    lines = [LOOSEST_GROUPS] if len(loose) else []
+    for position in loose.tolist():
+        about = _group(groups, texts, names, position)
         weakest = about["weakest"]
-        one, other = differing(weakest["left_text"], weakest["right_text"])
-        lines.append(
-            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest['probability']:.3f} "
-            f"{one!r} - {other!r}"
-        )
+        lines.append(f"  {about['group']}: {_loose(about, weakest, weakest['probability'])}")
     return lines
+
+
+def _loose(group: Mapping[str, Any], weakest: Mapping[str, Any], score: float) -> str:
+    """A group with the place where the two texts of its weakest link differ."""
+    one, other = differing(weakest["left_text"], weakest["right_text"])
+    return f"{counted(group['size'], 'text')}, {group['density']:.2f}, {score:.3f} {one!r} - {other!r}"
 
 
 def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: int) -> dict[str, Any]:
@@ -189,14 +197,8 @@ def of_folder(result: "FolderGroups") -> list[str]:
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
     if not result.cells:
         lines.append("no link was missed: all pairs of texts that could be links were compared")
-    if result.loosest:
-        lines.append(f"loosest groups ({LOOSEST_BY}):")
-    lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in result.loosest]
+    lines += [LOOSEST_GROUPS] if result.loosest else []
+    lines += [f"  {_loose(each, each, each['score'])}" for each in result.loosest]
     cpu = sum(stage["cpu"] for stage in result.used.values())
     peak = max((stage["peak"] for stage in result.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
-
-
-def _weakest(group: Mapping[str, Any]) -> str:
-    one, other = differing(group["left_text"], group["right_text"])
-    return f"{group['score']:.3f} {one!r} - {other!r}"

@@ -1,17 +1,12 @@
 """The options of `twicetold dedupe`: the fields of `DedupeOptions`, and of what files and folders have besides."""
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
-from typing import Annotated, Any, TypeVar, get_args
+from dataclasses import Field, dataclass, field, fields, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from twicetold.commands._options import Compare, Html, Json, OutFile, Reading, option_parameters
-from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
-
-Kind = TypeVar("Kind")
-ANSWERS = {"yes": True, "no": False}
+from twicetold.commands._options import Compare, Html, Id, Json, OutFile, Reading
+from twicetold.dedupe.options import DedupeOptions
 
 
 @dataclass(frozen=True)
@@ -29,10 +24,7 @@ class Common(Reading):
 class OfFile:
     """Options of a file alone."""
 
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
-    ] = None
+    id_column: Id = None
     compare: Compare = None
     links: Annotated[
         str | None,
@@ -68,77 +60,16 @@ class OfFolder:
     ] = None
 
 
-@dataclass(frozen=True)
-class FolderSettings:
-    """The values of `--folder`.
-
-    Args:
-        workers: tasks that run at a time.
-        memory: of all workers.
-        exact: compare each text with all others, not in cells.
-    """
-
-    workers: int = 1
-    memory: str = "4GB"
-    exact: bool = False
-
-    @classmethod
-    def of(cls, asked: Sequence[str]) -> "FolderSettings":
-        """Those of `KEY=VALUE` words.
-
-        Raises:
-            typer.BadParameter: if one is no such word, its key is unknown or its value is not of its kind.
-        """
-        words = [each.partition("=") for each in asked]
-        for each, (key, equals, _) in zip(asked, words, strict=True):
-            if not (key and equals):
-                raise typer.BadParameter(f"--folder: expected KEY=VALUE, such as workers=4; got {each!r}")
-        given = {key: value for key, _, value in words}
-        if unknown := given.keys() - names(cls):
-            keys = ", ".join(each.name for each in fields(cls))
-            raise typer.BadParameter(f"--folder: expected {keys}; got {', '.join(sorted(unknown))}")
-        kinds = {each.name: each.type for each in fields(cls)}
-        return cls(**{key: _value(key, value, kinds[key]) for key, value in given.items()})
-
-
-def _value(key: str, text: str, kind: Any) -> Any:
-    """The value of a word of --folder: a whole number, yes or no, or the text itself."""
-    if kind is bool and text in ANSWERS:
-        return ANSWERS[text]
-    if kind is int and text.isdecimal() and int(text) >= (key == "workers"):
-        return int(text)
-    if kind in (bool, int):
-        expected = "yes or no" if kind is bool else "a whole number"
-        raise typer.BadParameter(f"--folder {key}: expected {expected}, got {text!r}")
-    return text
-
-
-def names(kind: Any) -> frozenset[str]:
-    """Names of the fields of a dataclass."""
-    return frozenset(each.name for each in fields(kind))
-
-
-FILE_ALONE = names(OfFile) | names(DedupeOptions) - OF_FOLDERS
-FOLDER_ALONE = names(OfFolder)
-
-
-def parameters() -> Iterator[inspect.Parameter]:
-    """The options of the command, for typer."""
-    yield from option_parameters(Common)
-    for each in fields(DedupeOptions):
-        default, asked = _of_command(each)
-        yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=asked)
-    yield from (*option_parameters(OfFile), *option_parameters(OfFolder))
-
-
-def _of_command(each: Field[Any]) -> tuple[Any, Any]:
-    """Default and annotated type of the option that a field of `DedupeOptions` has."""
+def _of_command(each: Field[Any]) -> tuple[str, Any, Any]:
+    """The option that a field of `DedupeOptions` has: its name, annotated type and default."""
     about = each.metadata
     asked = each.type if about["asked"] is None else about["asked"]
     default = None if type(None) in get_args(asked) else each.default
-    return default, Annotated[asked, typer.Option(f"--{each.name}", help=about["help"], metavar=about["metavar"])]
+    option = typer.Option(f"--{each.name}", help=about["help"], metavar=about["metavar"])
+    return each.name, Annotated[asked, option], field(default=default)
 
 
-def given_as(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """A dataclass from the options of the command."""
-    return kind(**{name: given[name] for name in names(kind)})
+if TYPE_CHECKING:
+    Asked = Any
+else:
+    Asked = make_dataclass("Asked", map(_of_command, fields(DedupeOptions)), frozen=True)

@@ -4,15 +4,9 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import typer
-
-from twicetold.commands._progress import progress
-from twicetold.dedupe.options import HELP
-
-if TYPE_CHECKING:
-    from twicetold.commands._dedupe_file import TextFile
 
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
@@ -39,8 +33,6 @@ OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Left = Annotated[str | None, typer.Option("--left", help="Column with one text.", show_default="by its name")]
 Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
-Precision = Annotated[float | None, typer.Option("--precision", help=HELP["precision"])]
-Threshold = Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -61,6 +53,10 @@ Html = Annotated[
     str | None,
     typer.Option("--html", metavar="FILE", help="Page to write for a browser, the doubtful first, differences marked."),
 ]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
@@ -68,15 +64,8 @@ IndexModel = Annotated[
 ]
 
 
-class FileFormat(TypedDict):
-    """The option --format: keywords of `open_rows`."""
-
-    format: str | None
-    delimiter: str | None
-
-
-def file_format(asked: str | None) -> FileFormat:
-    """The format and the delimiter that `csv:semicolon` and the like ask for.
+def file_format(asked: str | None) -> dict[str, Any]:
+    """The format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
 
     Raises:
         typer.BadParameter: if the format has no delimiter.
@@ -97,14 +86,6 @@ class Reading:
     format: Format = None
     skip_bad: SkipBad = False
 
-    def whole(self, file: str, **columns: Any) -> "TextFile":
-        """All of a file; further arguments and errors: `TextFile.read`."""
-        with progress(f"reading {file}"):
-            from twicetold.commands._dedupe_file import TextFile
-
-            spelling = file_format(self.format)
-            return TextFile.read(file, text=self.text, skip_bad=self.skip_bad, **spelling, **columns)
-
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each field of the dataclasses of options among its parameters."""
@@ -113,9 +94,11 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
         if is_dataclass(each.annotation):
             kinds[name] = each.annotation
-            flat += option_parameters(each.annotation)
+            flat += [
+                each.replace(name=of.name, default=of.default, annotation=of.type) for of in fields(each.annotation)
+            ]
         else:
-            flat.append(each.replace(kind=each.KEYWORD_ONLY))
+            flat.append(each)
 
     def run(**given: Any) -> None:
         for name, kind in kinds.items():
@@ -123,16 +106,9 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # what typer reads
+    keyword_only = (each.replace(kind=each.KEYWORD_ONLY) for each in flat)
+    run.__signature__ = inspect.Signature([*keyword_only])  # type: ignore[attr-defined]  # what typer reads
     return run
-
-
-def option_parameters(kind: Any) -> list[inspect.Parameter]:
-    """The parameters of a command that the fields of a dataclass of options stand for."""
-    return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(kind)
-    ]
 
 
 def model_and_file(

@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -14,22 +14,26 @@ Files = Mapping[str, str | Path | None]
 """By what is read or written; None: nothing is."""
 
 
-def require_apart(written: Files, read: Files) -> None:
+def require_apart(written: Files, read: Files, *, summary: bool = False) -> None:
     """Refuse files that cannot all be written, or that would replace what is read, however their paths are spelt.
 
     Args:
         written: files, `-` is standard output; and folders, which are replaced with all that is in them.
         read: files and folders; `-` is standard input.
+        summary: whether a summary goes to standard output, as by --json.
 
     Raises:
         typer.BadParameter: if there are such.
     """
-    from twicetold.tables.streams import is_one_file
+    from twicetold.tables.streams import STANDARD, is_one_file
 
     given = {what: file for what, file in written.items() if file is not None}
+    if summary:
+        given["summary of --json"] = STANDARD
     for (what, file), (other, another) in combinations(given.items(), 2):
         if is_one_file(file, another):
-            raise typer.BadParameter(f"the {what} and the {other} would both go to {file}: name another file")
+            both = "standard output" if str(file) == STANDARD else file
+            raise typer.BadParameter(f"the {what} and the {other} would both go to {both}: name another file")
     for source, place in read.items():
         for what, file in given.items():
             if place is not None and any(_is_one(file, each) for each in _files(place)):
@@ -54,13 +58,10 @@ def dropped_beside(out: str) -> str | None:
     return str(path.with_name(f"{stem}.dropped{path.name[len(stem) :]}"))
 
 
-def _files(place: str | Path) -> Iterator[str | Path]:
+def _files(place: str | Path) -> Iterable[str | Path]:
     """A file, or the files of a folder."""
-    if not Path(place).is_dir():
-        yield place
-        return
-    for folder, _, names in os.walk(place):
-        yield from (Path(folder, name) for name in names if not name.endswith(PROSE))
+    folder = Path(place)
+    return (each for each in folder.rglob("*") if each.suffix != PROSE) if folder.is_dir() else [place]
 
 
 def _is_one(written: str | Path, read: str | Path) -> bool:

@@ -6,7 +6,6 @@ two. A pair without an answer is left out.
 Shape letters: P pairs.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,31 +49,24 @@ def pairs_of(
         for name in (*SIDES, SAME):
             rows.require(name)
         blocks = list(rows.blocks([]))
-    lines = np.concatenate([block.lines for block in blocks])
-
-    def at(places: Sequence[int]) -> str:
-        return f"{rows.unit}{'s' if len(places) > 1 else ''} {', '.join(str(lines[place]) for place in places)}"
-
-    def column(name: str) -> pa.Array:
-        return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
-
+    answered = TextFile(rows.name, rows.format, rows.unit, blocks, [])
     answers = np.concatenate([labels_of(block, SAME, file=rows.name, unit=rows.unit) for block in blocks])
     given = np.flatnonzero((answers != MISSING) | unanswered)
     same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
     sides = []
     for side, rows_of in zip(SIDES, (texts, right or texts), strict=True):
         names = column_of(rows_of.names).cast(pa.string())
-        asked = column(side).cast(pa.string()).take(pa.array(given))
+        asked = column_of(answered.column(side)).cast(pa.string()).take(pa.array(given))
         place = pc.index_in(asked, names)
         unknown = np.flatnonzero(pc.is_null(place).to_numpy(zero_copy_only=False))
         if len(unknown):
             ids = rows_of.id_column
             kind = f"an id of {ids!r}" if ids else f"the number of a row, 1 to {len(names):,}"
             what = f"expected {kind} in {rows_of.name}; got {shown(asked[int(unknown[0])].as_py())}"
-            raise ValueError(f"{rows.name}: {at([int(given[unknown[0]])])}, column {side!r}: {what}")
+            raise ValueError(f"{rows.name}: {answered.lines(given[unknown[:1]])}, column {side!r}: {what}")
         sides.append(place.to_numpy(zero_copy_only=False).astype(np.int64))
         if f"{side}_text" in rows.columns:
-            _check_texts(column(f"{side}_text").take(pa.array(given)), rows_of, sides[-1], rows.name, lines[given])
+            _check_texts(answered, f"{side}_text", given, rows_of, sides[-1])
     known = answers[given] != MISSING
     given = given[known]
     before, count = (0, len(texts.texts)) if right is None else (len(texts.texts), len(texts.texts) + len(right.texts))
@@ -82,24 +74,28 @@ def pairs_of(
         ends = sides[0][known], sides[1][known] + before
         Constraints.of(count, *ends, answers[given] == 1).require_allowed(limits)
     except MustLinkRefused as error:
-        raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
-    except Contradiction as error:
-        joining = [int(given[place]) for place in error.must_link]
-        why = f"{at(joining)} join{'s' * (len(joining) == 1)} its rows" if joining else "it is a row and itself"
         raise ValueError(
-            f"{rows.name}: {at([int(given[error.cannot_link])])} does not say the same, but {why}"
+            f"{rows.name}: {answered.lines(given[[error.pair]])} is to join its rows, but {error.why}"
+        ) from error
+    except Contradiction as error:
+        joining = given[[*error.must_link]]
+        why = f"{answered.lines(joining)} join{'s' * (len(joining) == 1)} its rows"
+        refused = answered.lines(given[[error.cannot_link]])
+        raise ValueError(
+            f"{rows.name}: {refused} does not say the same, but {why if len(joining) else 'it is a row and itself'}"
         ) from error
     return sides[0], sides[1], same
 
 
-def _check_texts(given: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
+def _check_texts(answered: TextFile, name: str, given: Ints, texts: TextFile, place: Ints) -> None:
     """Check that texts beside the names of rows are theirs: numbers of rows may be those of another file."""
+    beside = column_of(answered.column(name)).take(pa.array(given))
     theirs = column_of(pa.array(texts.texts, pa.string()).take(pa.array(place)))
-    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (given, theirs)]
+    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (beside, theirs)]
     other = np.flatnonzero(pc.fill_null(pc.not_equal(*plain), False).to_numpy(zero_copy_only=False))
     if len(other):
         row = int(other[0])
         raise ValueError(
-            f"{name}: line {lines[row]}: the text is not that of the row in {texts.name}: got "
-            f"{shown(given[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
+            f"{answered.name}: {answered.lines(given[[row]])}: the text is not that of the row in {texts.name}: got "
+            f"{shown(beside[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
         )

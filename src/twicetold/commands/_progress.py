@@ -1,43 +1,27 @@
-"""Words for a person who waits: what takes longer than a moment is named while it goes on.
+"""Words for a person who waits at a terminal, and models that are checked before they are waited for.
 
 Where stderr is no terminal nothing is said, so that logs and scripts get the same lines on every machine.
 """
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING
 
-from twicetold.printable import print
+from rich.status import Status
+from rich.text import Text
+
+from twicetold.commands._console import Console, tell
+from twicetold.printable import printable
 
 if TYPE_CHECKING:
     from twicetold.tables.bad_rows import BadRows
     from twicetold.use.model import Model
 
-SOON = 1.0
-"""Seconds after which a person is told. Importing PyTorch takes about two."""
 
-
-@contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Say on stderr what goes on, if the block takes longer than `SOON` and stderr is a terminal.
-
-    Args:
-        what: such as `loading a model`.
-    """
-    if not sys.stderr.isatty():
-        yield
-        return
-    timer = Timer(SOON, print, [f"{what} ..."], {"file": sys.stderr})
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def progress(what: str) -> Status:
+    """Words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
+    return Console(stderr=True).status(Text(printable(what)))  # a string would be read as markup
 
 
 def require_usable(model: str) -> None:
@@ -72,4 +56,4 @@ def load_model(model: str) -> "Model":
 def tell_left_out(bad: "BadRows") -> None:
     """Say on stderr which rows were left out, if any were."""
     if bad.count:
-        print(f"bad rows left out: {bad.count:,}\n{bad}", file=sys.stderr)
+        tell(f"bad rows left out: {bad.count:,}", f"{bad}")

@@ -23,8 +23,9 @@ WORDS |= {"skip": SKIP, "b": BACK, "back": BACK, "undo": BACK, "q": STOP, "quit"
 DIFFERS = "bold underline"
 
 
-def ask_all(console: Console, state: "Labelling | Asking") -> None:
+def ask_all(state: "Labelling | Asking") -> None:
     """Show pairs until all are answered or the person stops."""
+    console = Console(stderr=True)
     answers = _answers(console)
     while (number := state.next) is not None:
         pair = state.pairs[number]

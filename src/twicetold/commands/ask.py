@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._console import Console
-from twicetold.commands._options import Compare, File, Reading, file_format, with_options
+from twicetold.commands._console import tell
+from twicetold.commands._options import Compare, File, Id, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
-from twicetold.commands.label import tell_answered
 from twicetold.dedupe.options import HELP
 from twicetold.matching.senses import Sense
+from twicetold.printable import counted
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
@@ -36,10 +36,7 @@ def ask(
     count: Annotated[
         int, typer.Option("--count", "-n", min=1, help="Questions in all; more than before asks for the others.")
     ] = COUNT,
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
-    ] = None,
+    id_column: Id = None,
     compare: Compare = None,
     sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
     also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
@@ -55,25 +52,16 @@ def ask(
     written at once, and the same command goes on where it stopped. Without a terminal, answers are read from standard
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
     """
-    with progress("loading libraries"):
-        from twicetold.commands._columns import fitted_to, further, listed
-        from twicetold.commands._dedupe_file import TextFile
-
     answers = answers_beside(file) if out is None else out
     require_apart({"answers": answers}, {"texts": file, "vectors": compare})
-    with progress(f"reading {file}"):
-        read = TextFile.read(
-            file,
-            text=reading.text,
-            id_column=id_column,
-            needed=(columns := listed(also)),
-            skip_bad=reading.skip_bad,
-            added=(),
-            **file_format(reading.format),
-        )
-    with progress("learning the words of the texts"):
-        model = fitted_to(read, compare)
-    beside = dict(zip(columns, further(read, columns), strict=True))
+    with progress("loading libraries"):
+        from twicetold.commands._columns import fitted_to, listed, values_of
+        from twicetold.commands._dedupe_file import TextFile
+
+    columns = listed(also)
+    read = TextFile.read(file, reading, id_column=id_column, needed=columns, added=())
+    model = fitted_to(read, compare)
+    beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
     ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)
 
 
@@ -148,19 +136,21 @@ def ask_about(
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Asking
 
-    console = Console(stderr=True)
     with only_process(lock_beside(answers), f"ask {answers}"):
         pairs: list[Any] = [known or ([], [], [])]
         if answers.exists():
             pairs.append(pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True))
         left, right, same = ([each for side in sides for each in side] for sides in zip(*pairs, strict=True))
-        with console.status("comparing the texts"):
+        with progress("comparing the texts"):
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
-        ask_all(console, state)
+        ask_all(state)
         if state.next is None and len(state.review.pairs) < count:
-            console.print("no other two texts are near enough to ask about", soft_wrap=True)
+            tell("no other two texts are near enough to ask about")
         if state.review.pairs:
-            tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
+            given = sum(answer is not None for answer in state.review.answers)
+            command = "dedupe" if len(files) == 1 else "link"
+            asked = counted(len(state.review.pairs), "pair")
+            tell(f"{given:,} of {asked} answered. In {answers}, for {command} --pairs {answers}")
     return questions.pairs

@@ -13,14 +13,12 @@ from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
     from twicetold.labels.link_estimates import LinkEstimate
 
-    Expected: TypeAlias = Mapping[float | None, IntervalEstimate]
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -170,23 +168,24 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
     ]
 
 
-def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
+def _expected(promised: "Sequence[LinkEstimate]") -> "Mapping[float | None, IntervalEstimate]":
     return {promise.aimed: promise.precision for promise in promised if promise.precision is not None}
 
 
-def _promises(what: str, score: str, links: "LabelledLinks", expected: "Expected") -> str:
+def _promises(
+    what: str, score: str, links: "LabelledLinks", expected: "Mapping[float | None, IntervalEstimate]"
+) -> str:
     """The sentences on the thresholds of one kind of links."""
-    each = ", ".join(_promise(link.aimed, score, link.threshold, expected.get(link.aimed)) for link in links.links)
     default = expected.get(None)
     shown = "" if default is None else f" (precision to be expected: {_shown(default)})"
-    return f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}. Precision of links: {each}"
-
-
-def _promise(precision: float, score: str, threshold: float | None, expected: "IntervalEstimate | None") -> str:
-    if threshold is None:
-        return f"{precision:g} is not reached"
-    said = "" if expected is None else f" (to be expected: {_shown(expected)})"
-    return f"{precision:g} from {score} {threshold:.4g} on{said}"
+    each = []
+    for link in links.links:
+        reached = "is not reached" if link.threshold is None else f"from {score} {link.threshold:.4g} on"
+        promise = None if link.threshold is None else expected.get(link.aimed)
+        said = "" if promise is None else f" (to be expected: {_shown(promise)})"
+        each.append(f"{link.aimed:g} {reached}{said}")
+    from_best = f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}"
+    return f"{from_best}. Precision of links: {', '.join(each)}"
 
 
 def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:

@@ -13,22 +13,20 @@ from twicetold.commands._options import (
     Json,
     Model,
     OutFile,
-    Precision,
     Reading,
-    Threshold,
     file_format,
     with_options,
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
-from twicetold.dedupe.options import DEFAULTS
+from twicetold.dedupe.options import DEFAULTS, HELP
 from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.index.info import IndexInfo
 
-HELP = """Build, grow and describe an index of texts, see also search.
+ABOUT = """Build, grow and describe an index of texts, see also search.
 
 
 Examples:
@@ -37,7 +35,7 @@ Examples:
 """
 """The second empty line keeps the indent, as in the help of commands."""
 
-index = typer.Typer(no_args_is_help=True, help=HELP)
+index = typer.Typer(no_args_is_help=True, help=ABOUT)
 
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
 
@@ -50,8 +48,8 @@ def build(
     reading: Reading,
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     id_column: Id = None,
-    precision: Precision = DEFAULTS.precision,
-    threshold: Threshold = DEFAULTS.threshold,
+    precision: Annotated[float | None, typer.Option("--precision", help=HELP["precision"])] = DEFAULTS.precision,
+    threshold: Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])] = DEFAULTS.threshold,
     rule: Annotated[
         Literal[rules.Rule, "none"], typer.Option("--rule", help="How links make groups; none: texts are not grouped.")
     ] = DEFAULTS.rule,
@@ -217,5 +215,8 @@ def _described(about: "IndexInfo") -> list[str]:
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    read = reading.whole(file, id_column=id_column, added=())
+    with progress("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
+
+    read = TextFile.read(file, reading, id_column=id_column, added=())
     return read.texts, None if id_column is None else read.names.cast("string").to_pylist()

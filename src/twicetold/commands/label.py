@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twicetold.commands._console import Console, flush_right, tell
-from twicetold.commands._options import (
-    LETTERS,
-    Compare,
-    Json,
-    ModelAndFile,
-    Reading,
-    model_and_file,
-    with_options,
-)
+from twicetold.commands._console import flush_right, tell
+from twicetold.commands._options import LETTERS, Compare, Json, ModelAndFile, Reading, model_and_file, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress, require_usable
 from twicetold.commands._session import ask_all
@@ -24,7 +16,6 @@ if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
-    from twicetold.labels.review import Review
     from twicetold.trained.loaded import LoadedModel
 
 
@@ -54,11 +45,11 @@ def label(
     vectors, and calibrate says what it means.
     """
     with progress("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
         from twicetold.files import lock_beside, only_process
         from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.streams import STANDARD
 
-    console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", compare)
     file = Path(name)
     if report:
@@ -71,24 +62,13 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        read = reading.whole(name, added=())
+        read = TextFile.read(name, reading, added=())
         used = model or _fitted_beside(out, read, compare)
-        with console.status("drawing pairs"):
+        with progress("drawing pairs"):
             state = labelling(out, model=used, texts=read.texts, file=file.name, pairs=pairs)
         tell(f"the answers are about {state.about}")
-        ask_all(console, state)
+        ask_all(state)
         _report(state, as_json=as_json)
-
-
-def tell_answered(console: Console, review: "Review", command: str = "dedupe") -> None:
-    """Say how many pairs of a file have answers, and which command groups or links by them."""
-    given = sum(answer is not None for answer in review.answers)
-    console.print(
-        f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for {command} --pairs "
-        f"{review.file}",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def model_beside(out: Path) -> Path:
@@ -101,22 +81,16 @@ def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | L
 
     Vectors of these texts alone are a model that has no folder.
     """
-    from twicetold import layout
-    from twicetold.files import require_free
-
     with progress("loading libraries"):
+        from twicetold import layout
         from twicetold.commands._columns import fitted_to
         from twicetold.labels.labelling import draw_file
-        from twicetold.use.model import fit
 
     if compare not in (None, LETTERS) and not Path(str(compare)).is_dir():
         return fitted_to(read, compare)
     folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
-        require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        with progress("learning the words of the texts"):
-            lexical = compare == LETTERS
-            fit(read.texts, lexical=lexical, vectors=None if lexical else compare, folder=folder, name=read.name)
+        fitted_to(read, compare, folder=folder)
         tell(f"the model that compares the texts is in {folder}")
     return str(folder)
 

@@ -1,12 +1,12 @@
 """`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from twicetold.commands._console import tell
 from twicetold.commands._options import LETTERS, Html, Json, OutFile, Reading, file_format, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
@@ -15,7 +15,6 @@ from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
-    from twicetold.dedupe.link import Answers, TwoTables
     from twicetold.dedupe.linked_rows import LinkedRows
 
 SHOWN = 3  # of the least probable pairs
@@ -46,18 +45,15 @@ class Columns(Reading):
             file: its path, or `-`.
             side: 0 for the left file, 1 for the right one.
         """
-        from twicetold.commands._columns import further, limits, listed, window
+        from twicetold.commands._columns import listed, values_of, window
         from twicetold.commands._dedupe_file import TextFile
 
         same, also = ([_names(each)[side] for each in listed(asked)] for asked in (self.same, self.also))
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
         needed = [*same, *also, *(column for column, _ in sizes)]
-        reading: Any = {"skip_bad": self.skip_bad, "added": (), **file_format(self.format)}
-        with progress(f"reading {file}"):
-            read = TextFile.read(file, text=text, id_column=id_column, needed=needed, **reading)
-        equal, windows = limits(read, same, [f"{column}:{size}" for column, size in sizes])
-        return read, {"same": equal, "within": windows, "also": further(read, also)}
+        read = TextFile.read(file, replace(self, text=text), id_column=id_column, needed=needed, added=())
+        return read, values_of(read, same, [f"{column}:{size}" for column, size in sizes], also)
 
 
 @with_options
@@ -96,20 +92,22 @@ def link(
     is that of a matcher that was learnt on other files. With --ask you are shown the least certain pairs first; your
     answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
     """
-    import sys
-
-    answers = None if ask is None else _answers_of(left, right)
-    named = (None, None) if compare in (None, LETTERS) else _names(compare)
-    written = {"pairs": out, "page": html, "answers": None if answers is None else str(answers)}
-    read = {"left vectors": named[0], "right vectors": named[1], "known pairs": pairs}
-    _check(left, right, written, read, as_json=as_json)
     with progress("loading libraries"):
         from twicetold.commands._columns import listed, vectors_of
         from twicetold.commands._pairs_file import pairs_of
+        from twicetold.commands.ask import answers_beside, ask_about
         from twicetold.dedupe.link import TwoTables, require_threshold
         from twicetold.tables.files import write_rows
-        from twicetold.tables.streams import STANDARD
+        from twicetold.tables.streams import STANDARD, is_one_file
 
+    if is_one_file(left, right):
+        raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
+    beside = STANDARD if STANDARD in (left, right) else f"{left}-{Path(right).name}"
+    answers = None if ask is None else answers_beside(beside)
+    named = (None, None) if compare in (None, LETTERS) else _names(compare)
+    read = {"left texts": left, "right texts": right, "known pairs": pairs}
+    read |= {"left vectors": named[0], "right vectors": named[1]}
+    require_apart({"pairs": out, "page": html, "answers": answers}, read, summary=as_json)
     require_threshold(threshold)
     one, of_left = columns.read(left, 0)
     other, of_right = columns.read(right, 1)
@@ -123,8 +121,10 @@ def link(
         tables = TwoTables.of(one.texts, other.texts, **options)
     known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)
     if ask is not None and answers is not None:
-        beside = {name: [*a, *b] for name, (a, b) in zip(listed(columns.also), also, strict=True)}
-        known = _answered(tables, (one, other), answers, count=ask, known=known, beside=beside)
+        options = {"count": ask, "known": known, "limits": tables.limits}
+        options["beside"] = {name: [*a, *b] for name, (a, b) in zip(listed(columns.also), also, strict=True)}
+        rows, others, answer = ask_about(tables.questions, (one, other), answers, **options)
+        known = rows, [row - tables.counts[0] for row in others], answer
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
@@ -135,34 +135,9 @@ def link(
     if as_json:
         print(json_text({**summary, "threshold": threshold, "one_to_one": one_to_one}))
     else:
-        print("\n".join([*_sentences((one, other), summary), *_doubtful(one, other, linked)]), file=sys.stderr)
+        tell(*_sentences((one, other), summary), *_doubtful(one, other, linked))
     if out != STANDARD:
-        print(f"{out}: {counted(len(linked), 'pair')}", file=sys.stderr)
-
-
-def _answers_of(left: str, right: str) -> Path:
-    """The file of answers about pairs of two files."""
-    from twicetold.commands.ask import answers_beside
-    from twicetold.tables.streams import STANDARD
-
-    return answers_beside(STANDARD if STANDARD in (left, right) else f"{left}-{Path(right).name}")
-
-
-def _answered(
-    tables: "TwoTables",
-    files: "tuple[TextFile, TextFile]",
-    answers: Path,
-    *,
-    count: int,
-    known: Any,
-    beside: Mapping[str, Sequence[str]],
-) -> "Answers":
-    """All answers about rows of both files, after questions; arguments: `ask.ask_about`."""
-    from twicetold.commands.ask import ask_about
-
-    options: Any = {"count": count, "known": known, "limits": tables.limits, "beside": beside}
-    left, right, same = ask_about(tables.questions, files, answers, **options)
-    return left, [row - tables.counts[0] for row in right], same
+        tell(f"{out}: {counted(len(linked), 'pair')}")
 
 
 def _names(asked: str) -> tuple[str, str]:
@@ -175,28 +150,6 @@ def _names(asked: str) -> tuple[str, str]:
     if len(names) > 2 or not all(names):
         raise typer.BadParameter(f"expected a column of both files, or LEFT=RIGHT, got {asked!r}")
     return names[0], names[-1]
-
-
-def _check(
-    left: str,
-    right: str,
-    written: Mapping[str, str | None],
-    read: Mapping[str, str | None],
-    *,
-    as_json: bool,
-) -> None:
-    """Refuse files that cannot all be read and written; written ones are by what is written, None: it is not.
-
-    Raises:
-        typer.BadParameter: if there are such.
-    """
-    from twicetold.tables.streams import STANDARD, is_one_file
-
-    if as_json and STANDARD in written.values():
-        raise typer.BadParameter("--json prints to stdout: write the pairs to a file, with -o")
-    if is_one_file(left, right):
-        raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
-    require_apart(written, {"left texts": left, "right texts": right, **read})
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:

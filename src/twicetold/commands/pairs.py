@@ -2,20 +2,8 @@
 
 import time
 
-import typer
-
-from twicetold.commands._options import (
-    About,
-    File,
-    Format,
-    Json,
-    Left,
-    Model,
-    OutFile,
-    Right,
-    SkipBad,
-    file_format,
-)
+from twicetold.commands._console import tell
+from twicetold.commands._options import About, File, Format, Json, Left, Model, OutFile, Right, SkipBad, file_format
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress, require_usable, tell_left_out
 from twicetold.printable import counted, json_text, print
@@ -45,25 +33,20 @@ def pairs(
     """
     from dataclasses import asdict
 
-    from twicetold.commands._console import Console, tell
-
     with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
-        from twicetold.tables.streams import STANDARD
         from twicetold.trained.evidence import of_pairs
         from twicetold.use.pairs import score_file
 
-    if as_json and out == STANDARD:
-        raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
-    require_apart({"rows": out}, {"pairs": file, "weights": model})
+    require_apart({"rows": out}, {"pairs": file, "weights": model}, summary=as_json)
     require_usable(model)
-    console, spelling, count = Console(stderr=True), file_format(format), 0
+    spelling, count = file_format(format), 0
     with open_rows(file, **spelling) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
         written = {"format": spelling["format"] or rows.format, "delimiter": rows.delimiter}
-        with console.status("scoring") as status, write_rows(out, **written, at_once=not skip_bad) as write:
+        with progress("scoring") as status, write_rows(out, **written, at_once=not skip_bad) as write:
 
             def advance(more: int) -> None:
                 nonlocal count

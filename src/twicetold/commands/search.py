@@ -37,7 +37,10 @@ def search(
 
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    _check_queries(texts, file)
+    if bool(texts) == (file is not None):
+        raise typer.BadParameter("give texts, or a file with texts (-f)")
+    if empty := [number for number, each in enumerate(texts or [], 1) if not each.strip()]:
+        raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
     with progress(f"loading {folder} and its model"):
         from twicetold.index.text_index import open_index
 
@@ -47,19 +50,6 @@ def search(
         matches = opened.search(asked, k)
         for query, hits in zip(asked, matches, strict=True):
             _tell(query, hits, named=named, as_json=as_json)
-
-
-def _check_queries(texts: list[str] | None, file: str | None) -> None:
-    """Check that there are texts, or a file with texts.
-
-    Raises:
-        typer.BadParameter: unless there is one of both.
-        ValueError: if a text is empty.
-    """
-    if bool(texts) == (file is not None):
-        raise typer.BadParameter("give texts, or a file with texts (-f)")
-    if texts and (empty := [number for number, each in enumerate(texts, 1) if not each.strip()]):
-        raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
 
 
 def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Iterator[list[str]]:

@@ -28,7 +28,6 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.word_use import WordUse
 
 if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
@@ -243,7 +242,6 @@ def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
         return unlike
-    likeness, use = Drift(model), WordUse(model)
-    likeness.add(texts)
-    use.add(texts)
-    return [*likeness.warnings(), *use.warnings(), *unlike]
+    drift = Drift(model)
+    drift.add(texts)
+    return [*drift.warnings(), *unlike]

@@ -1,6 +1,6 @@
 """Drift of texts and scores from those that a model was trained and validated on.
 
-Two signs, where a model has what they need:
+Two signs besides the use of common words (`word_use`), where a model has what they need:
 
 - **Unknown words**, for features with a vocabulary of words. Stop words and single letters do not count. Of the test
   texts of their own corpus, `tfidf` and `static` of `quora_wang`, `uci_news` and `stsb` do not know 3 to 11 % of the
@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.neighbours.nearest import Matrix
 from twicetold.normal_form import normal_form
-from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.word_use import WordUse, featurisers
 
 UNKNOWN_WORDS = 0.15  # share from which a file is unlike training
 DISTANCE = 0.1  # of distributions, from which scores are unlike validation's
@@ -56,9 +55,11 @@ class Drift:
         self.words = self.unknown = 0
         self.edges, self.validation = _validation(model)
         self.counts = np.zeros(len(self.edges) + 1, np.int64)
+        self.use = WordUse(model)
 
     def add(self, texts: Sequence[str], scores: NDArray[np.float32] | None = None) -> None:
         """Look at a part of a file: a sample of its texts, and all scores."""
+        self.use.add(texts)
         if scores is not None and len(self.edges):
             self.counts += np.bincount(np.searchsorted(self.edges, scores), minlength=len(self.counts))
         if self.known is not None:
@@ -93,6 +94,7 @@ class Drift:
                 f"the scores are distributed unlike those of validation, whatever the share of duplicates (distance "
                 f"{distance:.2f}), {why}"
             )
+        yield from self.use.warnings()
 
 
 def drift_of_text(model: LoadedModel, text: str) -> str | None:
@@ -132,15 +134,6 @@ def _known(model: LoadedModel) -> frozenset[str] | None:
     """Words that a model knows; None if its features have no vocabulary of words."""
     found = [words for featuriser in featurisers(model.trained) if (words := _words(featuriser))]
     return max(found, key=len, default=None)
-
-
-def featurisers(trained: TrainedModel) -> Iterator[object]:
-    """The featurisers of a model, or of all members of an ensemble."""
-    if isinstance(trained, Scorer):
-        yield trained.featuriser
-    elif isinstance(trained, Ensemble):
-        for member in trained.members.values():
-            yield from featurisers(member)
 
 
 def _words(featuriser: object) -> frozenset[str]:

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.trained.drift import featurisers
+from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import TrainedModel
+from twicetold.trained.scoring import Scorer, TrainedModel
 
 COMMON = 200  # most frequent words of the train texts
 DISTANCE = 0.2  # from which on texts are of another kind
@@ -116,6 +116,15 @@ def expected(trained: TrainedModel) -> Expected | None:
     """Common words of a model's train texts; of an ensemble, as the member with most words holds them."""
     found = [each for featuriser in featurisers(trained) if (each := _of(featuriser)) is not None]
     return max(found, key=lambda each: len(each.known), default=None)
+
+
+def featurisers(trained: TrainedModel) -> Iterator[object]:
+    """The featurisers of a model, or of all members of an ensemble."""
+    if isinstance(trained, Scorer):
+        yield trained.featuriser
+    elif isinstance(trained, Ensemble):
+        for member in trained.members.values():
+            yield from featurisers(member)
 
 
 def _of(featuriser: object) -> Expected | None:

@@ -19,7 +19,6 @@ from twicetold.trained.drift import Drift
 from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.reading import in_use
 from twicetold.trained.scoring import Scorer
-from twicetold.trained.word_use import WordUse
 from twicetold.use.model import Model
 
 COLUMNS = ("score", "probability", "duplicate")
@@ -72,12 +71,10 @@ def score_file(
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
-    likeness, use = Drift(model), WordUse(model)
+    drift = Drift(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
-        likeness.add(block.texts(pair[0]), scores)
-        likeness.add(block.texts(pair[1]))
-        for side in pair:
-            use.add(block.texts(side))
+        drift.add(block.texts(pair[0]), scores)
+        drift.add(block.texts(pair[1]))
         if decision is None:
             nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
             write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
@@ -87,7 +84,7 @@ def score_file(
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
     against = no_better_than_one_answer(model.record, verdicts.label)
-    warnings = (*likeness.warnings(), *use.warnings(), *(() if against is None else (against,)))
+    warnings = (*drift.warnings(), *(() if against is None else (against,)))
     return Scored(
         rows.count,
         None if decision is None else duplicates,

@@ -119,12 +119,6 @@ def test_a_column_and_a_folder_of_one_name_are_told_apart(files):
     assert "there are no tokenizer.json" in call("in.csv", "--compare", "./v", "-o", "out.csv").stderr
 
 
-def test_a_model_and_vectors_are_refused(run, files):
-    done = call(run(), "in.csv", "--compare", "v.npy", "-o", "out.csv")
-    assert done.exit_code == 2
-    assert "--compare is for a file without a model: leave one of them out" in done.output
-
-
 def test_agreement_with_known_groups_is_said_with_intervals(files):
     options = ("--compare", "v.npy", "--threshold", "0.9", "--truth", "story", "-o", "out.csv")
     done = call(COSINE, "in.csv", *options)

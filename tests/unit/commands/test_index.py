@@ -100,17 +100,14 @@ def test_changes_of_groups_are_told_and_groups_are_written(run, twicetold, files
     ("arguments", "code", "message"),
     [
         (("index", "groups", "faq", "-o", "out.csv"), 1, "no index in faq"),
-        (("index", "add", "faq"), 2, "Missing argument"),
         (("search", "faq", "bank"), 1, "no index in faq"),
         (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
-        (("index", "build", "nothing", "rows.csv"), 2, "--out"),
         (
             ("index", "build", "no", "rows.csv", "-o", "faq", "--rule", "none", "--threshold", "0.5"),
             2,
             "say how to group",
         ),
-        (("index", "remove", "faq"), 2, "Missing argument"),
         (("search", "faq"), 2, "give texts"),
         (("search", "faq", "a", "-k", "0"), 2, "or equal to 1"),
     ],

@@ -143,7 +143,6 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
         ((model, "other.csv"), "which column has the texts? Name it with --text"),
         ((model, "one.csv"), "at least two different texts"),
         ((model, "-"), "standard input is for the answers"),
-        (("nowhere", texts), "no trained model in nowhere"),
         ((model, texts, "--report"), "no labelling was begun in pairs.csv"),
     ):
         failure = Failure(("label", *arguments, "-o", "pairs.csv"), input="y\n")
@@ -151,6 +150,9 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
         assert said in failure.said, arguments
         assert not list(tmp_path.glob("pairs.csv*"))
     assert Failure(("label", model, texts, "-o", "pairs.csv", "-n", 0)).code == 2
+    stopped = Failure(("label", model, texts, "-o", "new.csv", "-n", 12), input="q\n")
+    assert stopped.said.endswith("0 of 12 pairs labelled: 0 say the same.\n")
+    assert not (tmp_path / "new.csv").exists()
     skipping = Failure(("label", model, "faulty.csv", "-o", "pairs.csv", "--skip-bad"), input="y\n")
     assert skipping.code == 0
     assert "bad rows left out: 1" in skipping.said
@@ -164,11 +166,3 @@ def test_the_report_on_pairs_that_the_matcher_drew_has_its_probabilities(texts, 
     assert {row["threshold"]: row["probability"] for row in json.loads(done.stdout)["thresholds"]}[0.0] == 0.5
     assert "* the matcher's threshold, about meaning" in done.stderr
     assert "threshold probability candidates" in done.stderr
-
-
-def test_a_file_that_no_label_has_made_is_not_named_as_if_it_were_there(run, texts, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = Failure(("label", run(), texts, "-o", "pairs.csv", "-n", 12), input="q\n")
-    assert "0 of 12 pairs labelled: 0 say the same." in done.said
-    assert "In pairs.csv" not in done.said
-    assert not (tmp_path / "pairs.csv").exists()

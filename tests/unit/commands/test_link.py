@@ -121,11 +121,11 @@ def test_a_link_that_asks_links_by_the_answers_and_goes_on_where_it_stopped(file
         (("--text", "title=name", "--same", "bran"), 1, "Did you mean 'brand'?"),
         (("--text", "title=name", "--skip-bad", "--threshold", "1.5"), 1, "threshold: expected a probability"),
         (("--text", "title=name", "--skip-bad", "--compare", "words"), 1, "or a column of old.csv, which has 'id'"),
-        (("--json",), 2, "--json prints to stdout"),
+        (("--json",), 2, "the pairs and the summary of --json would both go to"),
         (("-o", "old.csv"), 2, "from which the left texts are read: name another file"),
         (("--html", "./old.csv"), 2, "the page would replace ./old.csv, from which the left texts are read"),
         (("--html", "a.csv", "-o", "./a.csv"), 2, "the pairs and the page would both go to"),
-        (("--html", "-", "--json", "-o", "a.csv"), 2, "--json prints to stdout"),
+        (("--html", "-", "--json", "-o", "a.csv"), 2, "the page and the summary of --json would both go to"),
         (("-o", "./new.csv"), 2, "from which the right texts are read: name another file"),
     ],
 )

@@ -1,13 +1,8 @@
 """Common words of a file beside those of the train texts."""
 
-import json
-import shutil
-
 import numpy as np
 import pytest
 
-import twicetold
-from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.tfidf import TfIdf
@@ -121,13 +116,3 @@ def test_capital_letters_do_not_make_another_word():
     found = expected(Trained(Words(counted=True).fit(texts)).trained)
     counted = " ".join(texts).lower().split()
     assert found.share[found.known["word1"]] == pytest.approx(counted.count("word1") / len(counted))
-
-
-def test_dedupe_and_pairs_warn_of_labels_by_which_one_answer_is_better(run, tmp_path, monkeypatch):
-    model = shutil.copytree(run() / layout.MODEL, tmp_path / "model")
-    pairs = {"file": "a.csv", "count": 100, "same": 0.2}
-    for right, there in ((0.7, True), (0.85, False)):
-        record = {"pairs": pairs, "fitted": {"accuracy": {"value": right, "low": 0.6, "high": 0.9}}}
-        (model / "calibration.json").write_text(json.dumps(record))
-        said = twicetold.load(model).dedupe(["bank rate cut", "film star award"]).summary.warnings
-        assert any("always answering no is right for 80.0% of the pairs" in each for each in said) == there
