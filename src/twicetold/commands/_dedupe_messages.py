@@ -1,6 +1,6 @@
 """Messages of `twicetold dedupe` about a file or a folder, in sentences and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from twicetold.commands._console import flush_right
@@ -192,20 +192,12 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: i
 
 
 def of_folder(result: "FolderGroups") -> list[str]:
-    """The summary of a folder, with the loosest groups."""
+    """The summary of a folder."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
     if not result.cells:
         lines.append("no link was missed: all pairs of texts that could be links were compared")
-    if result.loosest:
-        lines.append(f"loosest groups ({LOOSEST_BY}):")
-    lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in result.loosest]
     cpu = sum(stage["cpu"] for stage in result.used.values())
     peak = max((stage["peak"] for stage in result.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
-
-
-def _weakest(group: Mapping[str, Any]) -> str:
-    one, other = differing(group["left_text"], group["right_text"])
-    return f"{group['score']:.3f} {one!r} - {other!r}"
