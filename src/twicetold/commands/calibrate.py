@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
-    from twicetold.labels.link_estimates import LinkEstimate
+    from twicetold.labels.matched_links import LinkEstimate
 
     Expected: TypeAlias = Mapping[float | None, IntervalEstimate]
 
@@ -171,7 +171,7 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
 
 
 def _expected(promised: "Sequence[LinkEstimate]") -> "Expected":
-    return {promise.aimed: promise.precision for promise in promised if promise.precision is not None}
+    return {promise.aimed: promise.precision for promise in promised}
 
 
 def _promises(what: str, score: str, links: "LabelledLinks", expected: "Expected") -> str:

@@ -1,10 +1,9 @@
 """A decision file: thresholds of a score and what they promise, as JSON that is of use without this package.
 
 The score may be of any origin, such as the cosine of vectors that were made elsewhere, of pairs that `label` drew. Its
-thresholds are chosen as those of a matcher that labels have moved (`matched_links`): Platt's calibration puts the score
-on the scale of log odds, a curve corrects it, and a threshold for a precision has it in nine of ten draws of the curve,
-over all candidates of the file. Pairs that were drawn by the score itself need no weights for that: how many were drawn
-of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+thresholds are those of `matched_links`. Pairs that were drawn by the score itself need no weights for the curve: how
+many were drawn of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)`
+reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """
@@ -16,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Decision, decide_weighted
+from twicetold.evaluation.decision import decide_weighted
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
 from twicetold.labels.labelling import SCORE, features_file
 from twicetold.labels.matched_links import Curve, CurvePoint, MatchedCandidates, curve_links
@@ -95,32 +93,18 @@ def _calibrated(
             "distances, or see whether 1 is the label of pairs that say the same"
         )
 
-    def odds(scores: Floats) -> Floats:
-        return np.asarray(scale.slope * scores + scale.intercept)
-
-    def back(log_odds: float) -> float:
-        return (log_odds - scale.intercept) / scale.slope
-
-    curve = Curve.of(odds(score), pairs.label, pairs.weight)
-    every, represented = candidates
-    links, promised, best = curve_links(curve, odds(every), represented, odds(score), pairs.label)
-    links = tuple(each if each.threshold is None else replace(each, threshold=back(each.threshold)) for each in links)
-    slope, intercept = curve.line
-    decision = Decision(back(best), slope * scale.slope, intercept + slope * scale.intercept)
-    draw, count = pairs.draw, len(score)
-    known = None
-    if draw is not None:
-        total = round(float(represented.sum()))
-        known = asdict(LabelledLinks(draw.file, draw.texts, NEIGHBOURS, total, count, back(best), links, assured=True))
-    at = np.linspace(score.min(), score.max(), POINTS)
+    curve, draw = Curve.of(score, pairs.label, pairs.weight, scale=scale), pairs.draw
+    file, texts = ("", 0) if draw is None else (draw.file, draw.texts)
+    links, promised = curve_links(curve, candidates, (score, pairs.label), drawn=(file, texts, NEIGHBOURS))
     calibration = {
-        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": count},
+        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": len(score)},
         "about": MEANING if draw is None else draw.about,
-        "decision": asdict(decision),
-        "links": known,
-        "promised": [asdict(replace(each, threshold=back(each.threshold))) for each in promised],
+        "decision": asdict(curve.decision(links.f1_threshold)),
+        "links": None if draw is None else asdict(links),
+        "promised": [asdict(each) for each in promised],
     }
-    return calibration, [asdict(point) for point in _rising(curve.points(odds(at), at))]
+    at = np.linspace(score.min(), score.max(), POINTS)
+    return calibration, [asdict(point) for point in _rising(curve.points(at))]
 
 
 def _rising(points: Iterable[CurvePoint]) -> Iterator[CurvePoint]:
