@@ -11,9 +11,9 @@ from twicetold.commands._options import Compare, File, Reading, file_format, wit
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
-from twicetold.commands.label import tell_answered
 from twicetold.dedupe.options import HELP
 from twicetold.matching.senses import Sense
+from twicetold.printable import counted
 
 if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
@@ -146,7 +146,8 @@ def ask_about(
     """
     from twicetold.commands._pairs_file import pairs_of
     from twicetold.files import lock_beside, only_process
-    from twicetold.labels.review import Asking
+    from twicetold.labels.review import SAME, Asking
+    from twicetold.tables.columns import MISSING, answers_of
 
     console = Console(stderr=True)
     with only_process(lock_beside(answers), f"ask {answers}"):
@@ -159,8 +160,15 @@ def ask_about(
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
         ask_all(console, state)
-        if state.next is None and len(state.review.pairs) < count:
+        if state.next is None and len(state.table) < count:
             console.print("no other two texts are near enough to ask about", soft_wrap=True)
-        if state.review.pairs:
-            tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
+        if len(state.table):
+            given = int((answers_of(state.table[SAME]) != MISSING).sum())
+            command = "dedupe" if len(files) == 1 else "link"
+            console.print(
+                f"{given:,} of {counted(len(state.table), 'pair')} answered. In {answers}, for {command} --pairs "
+                f"{answers}",
+                markup=False,
+                soft_wrap=True,
+            )
     return questions.pairs

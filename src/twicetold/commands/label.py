@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from twicetold.commands._dedupe_file import TextFile
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
-    from twicetold.labels.review import Review
     from twicetold.trained.loaded import LoadedModel
 
 
@@ -78,17 +77,6 @@ def label(
         tell(f"the answers are about {state.about}")
         ask_all(console, state)
         _report(state, as_json=as_json)
-
-
-def tell_answered(console: Console, review: "Review", command: str = "dedupe") -> None:
-    """Say how many pairs of a file have answers, and which command groups or links by them."""
-    given = sum(answer is not None for answer in review.answers)
-    console.print(
-        f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {review.file}, for {command} --pairs "
-        f"{review.file}",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def model_beside(out: Path) -> Path:

@@ -8,8 +8,8 @@ reads the file.
 Shape letters: P labelled pairs, C candidates.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import decide_weighted
 from twicetold.evaluation.inputs import finite
-from twicetold.evaluation.ranking import Floats
 from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
 from twicetold.labels.labelling import SCORE, features_file
-from twicetold.labels.matched_links import Curve, CurvePoint, MatchedCandidates, curve_links
+from twicetold.labels.matched_links import Curve, MatchedCandidates, curve_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.trained.fitted import MEANING
 
-POINTS = 41  # of the curve, between the lowest and the highest labelled score
-
 
 def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = None) -> Mapping[str, Any]:
-    """Thresholds, the curve of probability, and what they rest on, ready for JSON.
+    """Thresholds, the calibration of probability, and what they rest on, ready for JSON.
 
     Args:
         pairs: labelled, with the weights of their draw; at least 20, and at least 5 of each label.
@@ -36,9 +33,9 @@ def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = 
 
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
-        `expected` precision with `low` and `high`; `curve`, a list with `score`, `probability`, `low` and `high`;
-        `rests_on`, with the numbers of labels and of candidates that these stand for, and the file; and `calibration`,
-        which `twicetold.fit` reads.
+        `expected` precision with `low` and `high`; `rests_on`, with the numbers of labels and of candidates that these
+        stand for, and the file; and `calibration`, which `twicetold.fit` reads, with the slope and intercept of the
+        log odds.
 
     Raises:
         ValueError: if the pairs have no scores of their own, there are too few, not one finite score for each, or a
@@ -54,16 +51,28 @@ def decision_file(pairs: CalibrationPairs, score: NDArray[np.floating] | None = 
         every, represented, weight = score, pairs.weight, pairs.weight
     if score.shape != pairs.label.shape:
         raise ValueError(f"expected a score for each of {len(pairs.label)} pairs, got the shape {score.shape}")
-    calibration, curve = _calibrated(replace(pairs, weight=weight), score, (every, represented))
-    rests_on = {"labels": len(score), "candidates": round(float(represented.sum()))}
+    scale = decide_weighted(score, pairs.label, weight, aim="f1")
+    if scale.slope <= 0:
+        raise ValueError(
+            f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
+            "distances, or see whether 1 is the label of pairs that say the same"
+        )
+    curve, draw = Curve.of(score, pairs.label, weight, scale=scale), pairs.draw
+    file, texts = ("", 0) if draw is None else (draw.file, draw.texts)
+    known = (every, represented), (score, pairs.label)
+    links, promised = curve_links(curve, *known, drawn=(file, texts, NEIGHBOURS))
     return {
         "thresholds": [
-            {"precision": each["aimed"], "score": each["threshold"], "expected": each["precision"]}
-            for each in calibration["promised"]
+            {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)} for each in promised
         ],
-        "curve": curve,
-        "rests_on": {**rests_on, "file": None if pairs.draw is None else pairs.draw.file},
-        "calibration": calibration,
+        "rests_on": {"labels": len(score), "candidates": links.pairs, "file": file or None},
+        "calibration": {
+            "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": len(score)},
+            "about": MEANING if draw is None else draw.about,
+            "decision": asdict(curve.decision(links.f1_threshold)),
+            "links": None if draw is None else asdict(links),
+            "promised": [asdict(each) for each in promised],
+        },
     }
 
 
@@ -74,42 +83,3 @@ def _drawn_by_vectors(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]
             "them: others say something of a model (twicetold calibrate MODEL PAIRS) or need scores of their own"
         )
     return drawn_candidates(pairs)
-
-
-def _calibrated(
-    pairs: CalibrationPairs, score: Floats, candidates: tuple[Floats, Floats]
-) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """The part that `threshold_record` reads, and the points of the curve.
-
-    Args:
-        pairs: labelled, with weights for the curve.
-        score: (P,) of each.
-        candidates: (C,) scores, and how many candidates each stands for.
-    """
-    scale = decide_weighted(score, pairs.label, pairs.weight, aim="f1")
-    if scale.slope <= 0:
-        raise ValueError(
-            f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
-            "distances, or see whether 1 is the label of pairs that say the same"
-        )
-
-    curve, draw = Curve.of(score, pairs.label, pairs.weight, scale=scale), pairs.draw
-    file, texts = ("", 0) if draw is None else (draw.file, draw.texts)
-    links, promised = curve_links(curve, candidates, (score, pairs.label), drawn=(file, texts, NEIGHBOURS))
-    calibration = {
-        "pairs": {"file": "labelled pairs" if draw is None else draw.out.name, "count": len(score)},
-        "about": MEANING if draw is None else draw.about,
-        "decision": asdict(curve.decision(links.f1_threshold)),
-        "links": None if draw is None else asdict(links),
-        "promised": [asdict(each) for each in promised],
-    }
-    at = np.linspace(score.min(), score.max(), POINTS)
-    return calibration, [asdict(point) for point in _rising(curve.points(at))]
-
-
-def _rising(points: Iterable[CurvePoint]) -> Iterator[CurvePoint]:
-    """Points whose probabilities do not fall, each within its interval."""
-    highest = 0.0
-    for point in points:
-        highest = max(highest, point.probability)
-        yield replace(point, probability=highest, low=min(point.low, highest), high=max(point.high, highest))

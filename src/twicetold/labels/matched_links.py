@@ -119,16 +119,6 @@ class LinkEstimate:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """Probability of a pair with a score, and its 95 % interval."""
-
-    score: float
-    probability: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class MatchedLinks:
     """Links by a matcher that labels have moved.
 
@@ -238,12 +228,6 @@ class Curve:
     def probability(self, score: Floats) -> Floats:
         """(C, R) by each draw."""
         return sigmoid(_basis(score, self.scale) @ self.draws.T)
-
-    def points(self, at: Floats) -> tuple[CurvePoint, ...]:
-        """The curve at some ascending scores."""
-        low, high = np.quantile(by_score := self.probability(at), (0.025, 0.975), axis=1)
-        columns = (at, by_score.mean(axis=1), low, high)
-        return tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _basis(score: Floats, scale: Decision) -> Floats:
