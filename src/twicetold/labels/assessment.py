@@ -64,12 +64,14 @@ class Assessment:
     """Quality of two decisions.
 
     Args:
+        before: the stored decision.
         after: the decision that was chosen on the pairs.
-        stored: metric -> number, of the decision that was there before.
-        fitted: metric -> number, of `after`.
+        stored: metric -> number, of `before`.
+        fitted: metric -> number, of `after`; the estimates do not flatter.
         gained: metric -> number, `fitted` minus `stored`.
     """
 
+    before: Decision
     after: Decision
     stored: Numbers
     fitted: Numbers
@@ -133,6 +135,7 @@ def assess(
     estimate[: SHARES + 1] = estimate[: SHARES + 1].clip(0.0, 1.0)
     count = len(score)
     return Assessment(
+        stored,
         after,
         _named(before, *_intervals(before, errors_before, truth_before[0], labelled=count)),
         _named(estimate, *_intervals(estimate, errors_after, truths.mean(axis=0), labelled=count)),

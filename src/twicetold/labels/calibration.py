@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.decision import Aim, Decision, effective_size
-from twicetold.evaluation.guarantee import IntervalEstimate
+from twicetold.evaluation.decision import Aim, effective_size
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
-from twicetold.labels.assessment import assess
+from twicetold.labels.assessment import Assessment, assess
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
 from twicetold.labels.matched_links import Curve, LinkEstimate, MatchedCandidates, MatchedLinks, curve_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
@@ -85,15 +84,10 @@ class CalibrationPairs:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """A new decision, and what the stored and the new one are worth on the pairs.
+class Calibration(Assessment):
+    """A new decision, and what the stored and the new one are worth on the pairs (`Assessment`).
 
     Args:
-        before: the stored decision.
-        after: fitted on all pairs.
-        stored: metric -> number, of `before`.
-        fitted: metric -> number, of `after`; the estimates do not flatter (`assessment`).
-        gained: metric -> number, `fitted` minus `stored`.
         links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
             of a file's links is right, or a higher score is not more alike.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
@@ -102,11 +96,6 @@ class Calibration:
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
-    before: Decision
-    after: Decision
-    stored: dict[str, IntervalEstimate]
-    fitted: dict[str, IntervalEstimate]
-    gained: dict[str, IntervalEstimate]
     links: LabelledLinks | None = None
     contradicted: bool | None = None
     promised: tuple[LinkEstimate, ...] = ()
@@ -203,19 +192,17 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
     """
     require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
-    before = model.decisions.of().stored
-    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)
-    numbers = (found.stored, found.fitted, found.gained)
-    draw, after = pairs.draw, found.after
-    if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder) or after.slope <= 0:
-        return Calibration(before, after, *numbers)
-    curve = Curve.of(score, pairs.label, pairs.weight, scale=after)
+    before, draw = model.decisions.of().stored, pairs.draw
+    found = Calibration(**vars(assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)))
+    if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder) or not found.alike:
+        return found
+    curve = Curve.of(score, pairs.label, pairs.weight, scale=found.after)
     known = (score, pairs.weight), (score, pairs.label)
     links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     contradicted = None
     if (measured := model.thresholds) is not None:
         contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
-    return Calibration(before, after, *numbers, links, contradicted, promised, _matched(pairs))
+    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=_matched(pairs))
 
 
 def require_enough(pairs: CalibrationPairs) -> None:

@@ -1,8 +1,8 @@
-"""Files of the stages: arrays, each in a file of NumPy's, numbers without some of them, and links.
+"""Files of the stages: arrays, each in a file of NumPy's, those of texts, numbers without some of them, and links.
 
 All are written whole. Of a mapped array, only what is looked at is read.
 
-Shape letters: n numbers, L of them that are left out, K that are asked for.
+Shape letters: n numbers, L of them that are left out, K that are asked for; b texts of a block, D columns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.files import write_file
-from twicetold.neighbours.dense_join import Pairs
+from twicetold.neighbours.dense_join import Dense, Pairs
 from twicetold.neighbours.grouping import Ints
-from twicetold.staged.plan import Plan
+from twicetold.staged.plan import BLOCK, Plan
 
 LINK = np.dtype([("left", "<i8"), ("right", "<i8"), ("dot", "<f8")])
 CHUNK = 1 << 20  # links that are read at once
@@ -45,6 +45,23 @@ def mapped(plan: Plan, stage: str, name: str, kind: str) -> NDArray[Any]:
 def in_memory(plan: Plan, stage: str, names: Sequence[str], kind: str) -> NDArray[Any]:
     """The numbers of several tasks, one array after another."""
     return np.concatenate([np.empty(0, np.int64), *(mapped(plan, stage, name, kind) for name in names)])
+
+
+def block(plan: Plan, name: str) -> Dense:
+    """(b, D) vectors of a block of distinct texts."""
+    return np.array(mapped(plan, "encode", name, "vectors"))
+
+
+def of_texts(plan: Plan, kind: str, numbers: Ints) -> NDArray[Any]:
+    """(k, ...) `vectors`, or `length` in characters, of some distinct texts, which ascend."""
+    ends = np.searchsorted(numbers, np.arange(len(plan.blocks) + 1) * BLOCK)
+    return np.concatenate(
+        [
+            mapped(plan, "encode", name, kind)[numbers[ends[number] : ends[number + 1]] - number * BLOCK]
+            for number, name in enumerate(plan.blocks)
+            if ends[number] < ends[number + 1]
+        ]
+    )
 
 
 class Numbers(NamedTuple):

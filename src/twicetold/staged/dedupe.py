@@ -32,7 +32,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
-from twicetold.staged.groups import LOOKED_AT
+from twicetold.staged.groups import LOOKED_AT, tasks_of_links
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import DROPPED, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
@@ -218,12 +218,10 @@ class _Stages:
         """Find links; names of the tasks, and a digest of what they found."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        if not plan.cells:
-            self.all("links_all", plan.blocks, state)
-            return plan.blocks, state
-        self.one("centres", state)
-        names = numbered(plan.shards)
-        self.all("links", names, state, after=("scatter", plan.blocks))
+        stage, names = tasks_of_links(plan)
+        if plan.cells:
+            self.one("centres", state)
+        self.all(stage, names, state, after=("scatter", plan.blocks) if plan.cells else None)
         return names, state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -18,9 +18,8 @@ from twicetold.files import write_file
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.staged.arrays import in_numbers, mapped, write_arrays, write_links
+from twicetold.staged.arrays import block, in_numbers, mapped, of_texts, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
-from twicetold.staged.vectors import block, of_texts
 
 STEP = 1 << 14  # vectors that are copied at once
 
@@ -100,7 +99,7 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
         Their number, a pair as often as it is in a cell.
     """
     number, cells, vectors = _shard(plan, int(name))
-    pairs = in_numbers(cells.pairs((vectors, vectors), plan.link.threshold - plan.constant), number, number)
+    pairs = in_numbers(cells.pairs((vectors, vectors), plan.decision.threshold - plan.constant), number, number)
     return {"links": write_links(plan.file("links", name, "links"), pairs)}
 
 
@@ -134,7 +133,7 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    least = plan.link.threshold - plan.constant
+    least = plan.decision.threshold - plan.constant
     left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
 
     def pairs() -> Iterator[Pairs]:

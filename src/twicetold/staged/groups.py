@@ -7,7 +7,6 @@ Shape letters: K texts with links, L links of a chunk or a bin.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from twicetold.dedupe.groups import Grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links
-from twicetold.staged.arrays import LINK, Numbers, in_memory, mapped, read_links, write_arrays
+from twicetold.staged.arrays import LINK, Numbers, in_memory, mapped, of_texts, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
-from twicetold.staged.vectors import of_texts
 
 OF_LINK = 150  # bytes that grouping holds for a link
 LOOKED_AT = 500  # links whose texts are compared
@@ -55,21 +53,21 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
     return names, names[np.unique(codes, return_index=True)[1]][codes]
 
 
-def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
-    """Names and paths of the files of links that were found."""
-    stage, names = ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
-    return [(name, plan.file(stage, name, "links")) for name in names]
+def tasks_of_links(plan: Plan) -> tuple[str, list[str]]:
+    """The stage that found links, and names of its tasks."""
+    return ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
 
 
 def _all(plan: Plan) -> Iterator[NDArray[Any]]:
-    for _, path in files_of_links(plan):
-        yield from read_links(path)
+    stage, names = tasks_of_links(plan)
+    for name in names:
+        yield from read_links(plan.file(stage, name, "links"))
 
 
 def route(plan: Plan, name: str) -> dict[str, Any]:
     """The links of a file to the bins of their components, sorted by bin."""
     node, of_node = (mapped(plan, "components", "all", kind) for kind in ("node", "bin"))
-    links = np.concatenate([np.empty(0, LINK), *read_links(dict(files_of_links(plan))[name])])
+    links = np.concatenate([np.empty(0, LINK), *read_links(plan.file(tasks_of_links(plan)[0], name, "links"))])
     goes = of_node[np.searchsorted(node, links["left"])]
     starts = np.append(0, np.cumsum(np.bincount(goes, minlength=plan.bins)))
     write_arrays(plan, "route", name, starts=starts, link=links[np.argsort(goes, kind="stable")])
@@ -83,8 +81,8 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
         Number of links, groups that are chains (`caution.Chains`), and some of the links.
     """
     texts, links = _links(plan, int(name))
-    least, vectors = plan.link.threshold, of_texts(plan, "vectors", texts)
-    pairs = PairsByVectors((vectors, vectors), plan.link, plan.constant)
+    least, vectors = plan.decision.threshold, of_texts(plan, "vectors", texts)
+    pairs = PairsByVectors((vectors, vectors), plan.decision, plan.constant)
     codes = pairs.groups(links, least, plan.settings.rule, positions=texts)(least)
     grouped = Grouped.of(
         pairs, links, codes, plan.settings, lengths=lambda: of_texts(plan, "length", texts).astype(np.int64)
@@ -103,7 +101,7 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
 def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     """The texts of a bin, ascending, and the links between them, each once."""
     pieces = []
-    for name, _ in files_of_links(plan):
+    for name in tasks_of_links(plan)[1]:
         begin, end = mapped(plan, "route", name, "starts")[number : number + 2]
         pieces.append(mapped(plan, "route", name, "link")[begin:end])
     links = np.concatenate(pieces)

@@ -91,18 +91,6 @@ def _slices(plan: Plan, bucket: int) -> Iterator[tuple[Ints, Any, Any]]:
         yield row[inside] + offset, high[inside], low[inside]
 
 
-def copies_in(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints]:
-    """The rows from `start` to `stop` that are copies, ascending, and the first row of the same text for each."""
-    parts = []
-    for bucket in numbered(plan.buckets):
-        rows = mapped(plan, "exact", bucket, "row")
-        begin, end = np.searchsorted(rows, (start, stop))
-        parts.append((rows[begin:end], mapped(plan, "exact", bucket, "first")[begin:end]))
-    row, first = (np.concatenate(side) for side in zip(*parts, strict=True))
-    order = np.argsort(row)
-    return row[order], first[order]
-
-
 def distinct(plan: Plan, name: str) -> dict[str, Any]:
     """Find the rows that are the first of their text; those are numbered, and known by their numbers from here on.
 
@@ -187,8 +175,10 @@ def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
     """(r,) group, row of the representative, and probability, of consecutive rows."""
     firsts, groups = firsts_of(plan), Numbers.read(plan, "number")
     first = np.arange(start, stop)
-    row, of_row = copies_in(plan, start, stop)
-    first[row - start] = of_row
+    for bucket in numbered(plan.buckets):
+        row = mapped(plan, "exact", bucket, "row")
+        begin, end = np.searchsorted(row, (start, stop))
+        first[row[begin:end] - start] = mapped(plan, "exact", bucket, "first")[begin:end]
     text = firsts.ranks(first)
     node = mapped(plan, "number", "all", "node")
     place = np.searchsorted(node, text)
