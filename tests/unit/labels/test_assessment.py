@@ -5,7 +5,7 @@ import pytest
 
 from twicetold.evaluation.decision import decide, decide_weighted, effective_size, platt_of_each
 from twicetold.evaluation.pair_metrics import Confusion, squared_errors
-from twicetold.labels.assessment import METRICS, assess
+from twicetold.labels.assessment import METRICS, assess, for_half
 from twicetold.labels.sampling import CandidatePairs, draw
 
 SHARES = ("accuracy", "precision", "recall")
@@ -82,6 +82,18 @@ def test_the_unit_of_the_weights_does_not_matter_and_a_seed_gives_the_same_numbe
     for mine, its in ((found.fitted, other.fitted), (found.gained, other.gained)):
         for name in METRICS:
             assert (its[name].low, its[name].high) == pytest.approx((mine[name].low, mine[name].high), abs=0.01)
+
+
+def test_intervals_are_half_as_wide_with_as_many_labels_as_are_said():
+    score, label = scored(0.4, 1.2)
+    rng, stored, widths = np.random.default_rng(0), decide(score, label), []
+    for labels in (100, 100 + for_half(100)):
+        found = [
+            assess(stored, *drawn(score, label, stored, rng, labels=labels, by_label=False), resamples=200)
+            for _ in range(20)
+        ]
+        widths.append(np.mean([[each.fitted[name].high - each.fitted[name].low for name in SHARES] for each in found]))
+    assert widths[1] / widths[0] == pytest.approx(0.5, abs=0.1)
 
 
 def test_labels_of_unequal_weight_tell_as_much_as_fewer_of_equal_weight():

@@ -61,6 +61,17 @@ def test_sums_and_precision_are_unbiased_also_if_one_stops_early(answered):
     assert (np.abs(mean - truth) < 3 * error).all(), (mean, truth, error)
 
 
+def test_recall_which_is_a_ratio_of_two_estimates_is_right_in_the_limit():
+    candidates, label = population()
+    _, recall = true_values(candidates, label, DECISION.threshold)
+    bias = []
+    for pairs in (80, 240, 2_000):
+        drawn = (labelled(candidates, label, pairs=pairs, seed=seed) for seed in range(150))
+        bias.append(abs(np.mean([estimate(one, resamples=2).at[STORED].recall.value for one in drawn]) - recall))
+    assert bias[0] > bias[1] > bias[2]
+    assert bias[2] < 0.01
+
+
 def test_intervals_hold_the_truth_in_about_95_of_100_draws():
     candidates, label = population()
     held, widths = [], []
@@ -86,6 +97,15 @@ def test_a_band_without_a_labelled_duplicate_is_not_sure_to_hold_none():
     row = found.at[STORED]
     assert (row.recall.value, row.recall.high) == (1.0, 1.0)
     assert row.recall.low < 0.2
+
+
+def test_estimates_are_within_their_intervals_and_between_0_and_1():
+    candidates, label = population(500)
+    for seed in range(20):
+        found = estimate(labelled(candidates, label, pairs=30, seed=seed, answered=7), resamples=200)
+        for row in found.at:
+            for share in (row.precision, row.recall):
+                assert 0 <= share.low <= (share.low if share.value is None else share.value) <= share.high <= 1
 
 
 def test_without_a_labelled_duplicate_recall_is_not_known():

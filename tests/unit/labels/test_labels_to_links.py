@@ -109,6 +109,27 @@ def true_precision(found, truth, model, texts):
 ALIKE = {"boilerplate": 4}  # texts of this kind are more alike, whether they are of one story or not
 
 
+@pytest.mark.parametrize(("before", "here", "direction"), [({}, ALIKE, 1), (ALIKE, {}, -1)])
+def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_kind(
+    before, here, direction, trained_on, tmp_path
+):
+    model, found = trained_on(**before), []
+    for seed in range(6):
+        texts, truth = made(seed=10 + seed, **here)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        assert direction * (new.dedupe(texts).summary.threshold.score - model.dedupe(texts).summary.threshold.score) > 0
+        promised = [each.dedupe(texts, precision=0.8) for each in (model, new)]
+        old, now = (each.summary.threshold for each in promised)
+        assert direction * (now.score - old.score) > 0
+        assert now.precision >= 0.8
+        assert now.expected.low < now.expected.value < now.expected.high
+        assert now.expected.value < now.precision + 0.02
+        found.append([(truth[each.links.left] == truth[each.links.right]).mean() for each in promised])
+    off = np.abs(np.array(found) - 0.8).mean(axis=0)
+    assert off[1] < 0.12  # a cautious threshold, so 0.9 rather than 0.7
+    assert off[0] > (0.3 if direction > 0 else 0.15)
+
+
 def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
     """By default and by --precision; an index and the card say the same."""
     model, held, kept = trained_on(), [], []

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -301,13 +302,20 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
 
 
 def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
+    def calibrated_by(record):
+        read = "twicetold.trained.threshold_record._read"
+        monkeypatch.setattr(read, lambda _, name, *further, **also: record if name == layout.CALIBRATION else None)
+
     record = CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
-    read = "twicetold.trained.threshold_record._read"
-    monkeypatch.setattr(read, lambda _, name, *further, **also: record if name == layout.CALIBRATION else None)
+    calibrated_by(record)
     found, _ = deduped(run(), parts(many[:90], 1), threshold=0.9)
     alone, _ = as_one_file(run(), many[:90], threshold=0.9)
     assert any("always answering no is right for 90.0%" in warning for warning in alone.summary.warnings)
     assert found.summary.warnings == alone.summary.warnings
+    calibrated_by(replace(record, about="another label"))
+    found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.9)
+    assert found.summary.warnings == as_one_file(run(), many[:90], threshold=0.9)[0].summary.warnings
+    assert not any("always answering" in warning for warning in found.summary.warnings)
 
 
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
@@ -350,11 +358,16 @@ def test_parts_may_be_links_to_files_of_other_names(run, many, parts, deduped, t
     assert columns(table) == as_one_file(run(), many[:90], threshold=0.9)[1]
 
 
-def test_a_model_that_is_of_no_use_is_refused_before_anything_is_read(run, many, parts, deduped):
+def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
     folder = parts(many, 1)
     (folder / "part-0.parquet").write_bytes(b"damaged")
     with pytest.raises(ValueError, match="no thresholds for a precision"):
         deduped(run(), folder, precision=0.9)
+
+
+def test_a_model_without_dense_vectors_is_refused_before_anything_is_read(run, many, parts, deduped):
+    folder = parts(many, 1)
+    (folder / "part-0.parquet").write_bytes(b"damaged")
     with pytest.raises(TypeError, match="a folder needs a model with dense vectors"):
         deduped(run("tfidf"), folder)
 
@@ -369,6 +382,21 @@ def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
         yield from here(path, tasks)
 
     deduped(run(), folder, launch=launch)
+
+
+def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, deduped, monkeypatch):
+    folder = parts(many, 2)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("twicetold.staged.model.write_arrays", full)
+        with pytest.raises(OSError, match="No space left"):
+            deduped(run(), folder, threshold=0.9)
+    launch, tasks = stopping(-1)
+    deduped(run(), folder, threshold=0.9, launch=launch)
+    assert tasks[0][0] == "encode"
 
 
 def test_processes_give_the_same(run, many, parts, deduped):
