@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.labels.calibration import LEAST_OF_EACH
-from twicetold.labels.link_estimates import LinkEstimate
-from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
+from twicetold.labels.matched_links import LinkEstimate, MatchedCandidates, MatchedLinks
 from twicetold.labels.sampling import Draw, draw_by_probability
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
@@ -94,8 +93,6 @@ def _of(run: Run, aimed: float | None) -> Promise:
     reached = score >= chosen.threshold
     truth, stated = float(same[reached].mean()), chosen.precision
     recall = float(same[reached].sum() / same.sum())
-    if stated is None:
-        return Promise(True, truth, recall=recall)
     return Promise(True, truth, stated.high - stated.low, stated.low <= truth <= stated.high, recall)
 
 

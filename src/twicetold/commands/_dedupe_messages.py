@@ -191,14 +191,12 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: i
 
 
 def of_folder(result: "FolderGroups") -> list[str]:
-    """The summary of a folder, with the loosest groups."""
+    """The summary of a folder."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
     if not result.cells:
         lines.append("no link was missed: all pairs of texts that could be links were compared")
-    lines += [LOOSEST_GROUPS] if result.loosest else []
-    lines += [f"  {_loose(each, each, each['score'])}" for each in result.loosest]
     cpu = sum(stage["cpu"] for stage in result.used.values())
     peak = max((stage["peak"] for stage in result.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]

@@ -134,7 +134,8 @@ def ask_about(
     """
     from twicetold.commands._pairs_file import pairs_of
     from twicetold.files import lock_beside, only_process
-    from twicetold.labels.review import Asking
+    from twicetold.labels.review import SAME, Asking
+    from twicetold.tables.columns import MISSING, answers_of
 
     with only_process(lock_beside(answers), f"ask {answers}"):
         pairs: list[Any] = [known or ([], [], [])]
@@ -146,11 +147,11 @@ def ask_about(
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
         ask_all(state)
-        if state.next is None and len(state.review.pairs) < count:
+        if state.next is None and len(state.table) < count:
             tell("no other two texts are near enough to ask about")
-        if state.review.pairs:
-            given = sum(answer is not None for answer in state.review.answers)
+        if len(state.table):
+            given = int((answers_of(state.table[SAME]) != MISSING).sum())
             command = "dedupe" if len(files) == 1 else "link"
-            asked = counted(len(state.review.pairs), "pair")
+            asked = counted(len(state.table), "pair")
             tell(f"{given:,} of {asked} answered. In {answers}, for {command} --pairs {answers}")
     return questions.pairs

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
-    from twicetold.labels.link_estimates import LinkEstimate
-
+    from twicetold.labels.matched_links import LinkEstimate
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -169,7 +168,7 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
 
 
 def _expected(promised: "Sequence[LinkEstimate]") -> "Mapping[float | None, IntervalEstimate]":
-    return {promise.aimed: promise.precision for promise in promised if promise.precision is not None}
+    return {promise.aimed: promise.precision for promise in promised}
 
 
 def _promises(

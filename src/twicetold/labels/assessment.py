@@ -64,12 +64,14 @@ class Assessment:
     """Quality of two decisions.
 
     Args:
+        before: the stored decision.
         after: the decision that was chosen on the pairs.
-        stored: metric -> number, of the decision that was there before.
-        fitted: metric -> number, of `after`.
+        stored: metric -> number, of `before`.
+        fitted: metric -> number, of `after`; the estimates do not flatter.
         gained: metric -> number, `fitted` minus `stored`.
     """
 
+    before: Decision
     after: Decision
     stored: Numbers
     fitted: Numbers
@@ -121,7 +123,7 @@ def assess(
     step = max(1, CHUNK // (10 * len(score)))  # some ten matrices of this size at a time
     for first in range(0, resamples, step):
         part = slice(first, min(first + step, resamples))
-        copies = copies_of(stratum, part.stop - part.start, rng)
+        copies = _copies_of(stratum, part.stop - part.start, rng)
         same = rng.binomial(copies, likely)
         positive, negative = by_score(same * weight), by_score((copies - same) * weight)
         new = _Cuts.of_each(distinct, positive, negative, aim, start=after)
@@ -133,6 +135,7 @@ def assess(
     estimate[: SHARES + 1] = estimate[: SHARES + 1].clip(0.0, 1.0)
     count = len(score)
     return Assessment(
+        stored,
         after,
         _named(before, *_intervals(before, errors_before, truth_before[0], labelled=count)),
         _named(estimate, *_intervals(estimate, errors_after, truths.mean(axis=0), labelled=count)),
@@ -203,7 +206,7 @@ def _of_both(loss: Callable[[Floats, NDArray[np.bool_]], Floats], probability: F
     return loss(probability, same), loss(probability, ~same)
 
 
-def copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
+def _copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
     """(R, P) how often each pair is in each resample, which has as many pairs of each stratum as there are."""
     copies = np.zeros((resamples, len(stratum)), np.int64)
     for number in np.unique(stratum):
@@ -223,7 +226,7 @@ def _metrics(sums: Floats) -> Floats:
     return np.stack(ratios, axis=1)
 
 
-def share_interval(value: float, variance: float, truth: float, *, labelled: int) -> IntervalEstimate:
+def _share_interval(value: float, variance: float, truth: float, *, labelled: int) -> IntervalEstimate:
     """Clopper and Pearson's interval of a share, with as many pairs as would give errors of this variance.
 
     Args:
@@ -253,7 +256,7 @@ def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -
     high[SHARES] = min(high[SHARES], 1.0)  # F1
     variance = errors.var(axis=0)
     for place in range(SHARES):
-        one = share_interval(float(value[place]), float(variance[place]), float(truth[place]), labelled=labelled)
+        one = _share_interval(float(value[place]), float(variance[place]), float(truth[place]), labelled=labelled)
         low[place], high[place] = one.low, one.high
     return low, high
 

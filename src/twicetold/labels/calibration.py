@@ -19,17 +19,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.decision import Aim, Decision, best_threshold, effective_size
-from twicetold.evaluation.guarantee import IntervalEstimate
+from twicetold.evaluation.decision import Aim, effective_size
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.thresholds import LabelledLinks, choose_on_labels
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
-from twicetold.labels.assessment import assess
+from twicetold.labels.assessment import Assessment, assess
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
-from twicetold.labels.link_estimates import LinkEstimate, link_estimates
-from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
+from twicetold.labels.matched_links import Curve, LinkEstimate, MatchedCandidates, MatchedLinks, curve_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
@@ -86,28 +84,18 @@ class CalibrationPairs:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """A new decision, and what the stored and the new one are worth on the pairs.
+class Calibration(Assessment):
+    """A new decision, and what the stored and the new one are worth on the pairs (`Assessment`).
 
     Args:
-        before: the stored decision.
-        after: fitted on all pairs.
-        stored: metric -> number, of `before`.
-        fitted: metric -> number, of `after`; the estimates do not flatter (`assessment`).
-        gained: metric -> number, `fitted` minus `stored`.
         links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
-            of a file's links is right.
+            of a file's links is right, or a higher score is not more alike.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         promised: for each threshold of `links`, what is to be expected among all candidates.
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
-    before: Decision
-    after: Decision
-    stored: dict[str, IntervalEstimate]
-    fitted: dict[str, IntervalEstimate]
-    gained: dict[str, IntervalEstimate]
     links: LabelledLinks | None = None
     contradicted: bool | None = None
     promised: tuple[LinkEstimate, ...] = ()
@@ -204,16 +192,17 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
     """
     require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
-    before = model.decisions.of().stored
-    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)
-    numbers = (found.stored, found.fitted, found.gained)
-    if (links := _links(model, score, pairs)) is None:
-        return Calibration(before, found.after, *numbers)
+    before, draw = model.decisions.of().stored, pairs.draw
+    found = Calibration(**vars(assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)))
+    if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder) or not found.alike:
+        return found
+    curve = Curve.of(score, pairs.label, pairs.weight, scale=found.after)
+    known = (score, pairs.weight), (score, pairs.label)
+    links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     contradicted = None
     if (measured := model.thresholds) is not None:
         contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
-    promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum)
-    return Calibration(before, found.after, *numbers, links, contradicted, promised, _matched(pairs))
+    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=_matched(pairs))
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -275,17 +264,6 @@ def _dots(model: LoadedModel, pairs: CalibrationPairs) -> Floats:
     queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
     left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
     return row_dots(queries, left, documents, right)
-
-
-def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> LabelledLinks | None:
-    """Thresholds for a dedupe, from pairs that were drawn from the nearest ones by this model."""
-    draw = pairs.draw
-    if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder):
-        return None
-    represented = round(float(pairs.weight.sum()))
-    best = best_threshold(score, pairs.label, pairs.weight, aim="f1")
-    links = choose_on_labels(score, pairs.label, pairs.weight)
-    return LabelledLinks(draw.file, draw.texts, NEIGHBOURS, represented, len(pairs.label), best, links)
 
 
 def save_calibrated(

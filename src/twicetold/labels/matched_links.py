@@ -1,4 +1,4 @@
-"""Thresholds of links for a matcher that labels have moved, with the precision that they assure in the file.
+"""Thresholds of links by labels of a file, with the precision that they assure there: by a matcher, or by a score.
 
 The labels move the generic matcher (`matching.matcher`), which then ranks the candidates of the file anew: log odds x.
 On the labels themselves it looks better than it is, so each labelled pair is scored by a matcher of the other folds.
@@ -16,6 +16,9 @@ al. 2023, "Prediction-powered inference"; Marchant and Rubinstein 2017, "In sear
 Pairs were drawn by the generic matcher's probability, and not by x. Their weights correct for that, and make the
 estimates less certain: the root of a weight is a compromise, measured by `tools/measure_labels.py`.
 
+A score of a model or of vectors goes by such a curve, too: Platt's calibration by the labels gives it the scale of log
+odds, and the labelled pairs may stand for the candidates by their weights.
+
 Shape letters: C candidates, m labelled pairs, T thresholds, R draws, K knots.
 """
 
@@ -27,12 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, TargetLinks
 from twicetold.files import write_file
-from twicetold.labels.link_estimates import LinkEstimate
 from twicetold.labels.sampling import Ints
 from twicetold.matching.candidates import NEAREST
 from twicetold.matching.matcher import Matcher
@@ -101,13 +104,18 @@ class MatchedCandidates:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """Probability of a pair with a score, and its 95 % interval."""
+class LinkEstimate:
+    """Expected precision of links from a threshold on, with its 95 % interval.
 
-    score: float
-    probability: float
-    low: float
-    high: float
+    Args:
+        aimed: the target precision; None: the threshold has the highest F1.
+        threshold: the score.
+        precision: of the links among all candidates.
+    """
+
+    aimed: float | None
+    threshold: float
+    precision: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -154,11 +162,10 @@ class MatchedLinks:
         generic = matcher or _generic(candidates.columns)
         moved, scores = moved_by_labels(generic, candidates.columns, rows, label)
         score = moved.log_odds(candidates.columns)
-        curve = Curve.of(scores, label, weight, seed=seed)
-        links, promised, best = curve_links(curve, score, candidates.weight, score[rows], label)
-        represented = round(float(candidates.weight.sum()))
-        known = LabelledLinks(file, texts, NEAREST, represented, len(rows), best, links, assured=True)
-        return cls(moved.to_json(), Decision(best, *curve.line), known, promised)
+        curve = Curve.of(scores, label, weight, scale=LOG_ODDS, seed=seed)
+        known = (score, candidates.weight), (score[rows], label)
+        links, promised = curve_links(curve, *known, drawn=(file, texts, NEAREST))
+        return cls(moved.to_json(), curve.decision(links.f1_threshold), links, promised)
 
 
 def _generic(columns: Mapping[str, Column]) -> Matcher:
@@ -191,56 +198,62 @@ class Curve:
     """Draws of the probability of a pair by its score.
 
     Args:
+        scale: calibration that gives scores the scale of log odds.
         draws: (R, 2 + K) coefficients.
-        line: slope and intercept of the log odds without hats.
+        line: intercept and slope of the log odds without hats, on this scale.
     """
 
+    scale: Decision
     draws: Floats
     line: tuple[float, float]
 
     @classmethod
-    def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, seed: int = 0) -> "Curve":
+    def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, scale: Decision, seed: int = 0) -> "Curve":
         """The posterior by (m,) labelled pairs that are new to what scored them."""
         weight = weight**WEIGHTING
         weight = weight * (weight.sum() / np.square(weight).sum())
-        basis, precision = _basis(score), SPREADS**-2
+        basis, precision = _basis(score, scale), SPREADS**-2
         mode = fit_logistic(basis, label, mean=MEAN, precision=precision, weights=weight)
         likely = sigmoid(basis @ mode)
         hessian = (basis * (weight * likely * (1 - likely))[:, None]).T @ basis + np.diag(precision)
         draws = np.random.default_rng(seed).multivariate_normal(mode, np.linalg.inv(hessian), size=DRAWS)
         line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight)
-        return cls(draws, (float(line[1]), float(line[0])))
+        return cls(scale, draws, (float(line[0]), float(line[1])))
+
+    def decision(self, threshold: float) -> Decision:
+        """A threshold with the calibration without hats."""
+        intercept, slope = self.line
+        return Decision(threshold, slope * self.scale.slope, intercept + slope * self.scale.intercept)
 
     def probability(self, score: Floats) -> Floats:
         """(C, R) by each draw."""
-        return sigmoid(_basis(score) @ self.draws.T)
-
-    def points(self, at: Floats, names: Floats) -> tuple[CurvePoint, ...]:
-        """The curve at some ascending scores, and what these are called."""
-        low, high = np.quantile(by_score := self.probability(at), (0.025, 0.975), axis=1)
-        columns = (names, by_score.mean(axis=1), low, high)
-        return tuple(CurvePoint(*point) for point in zip(*(column.tolist() for column in columns), strict=True))
+        return sigmoid(_basis(score, self.scale) @ self.draws.T)
 
 
-def _basis(score: Floats) -> Floats:
-    """(C, 2 + K) one, the score, and hats."""
+def _basis(score: Floats, scale: Decision) -> Floats:
+    """(C, 2 + K) one, the log odds, and hats."""
+    score = scale.slope * score + scale.intercept
     within = score.clip(KNOTS[0], KNOTS[-1])
     hats = [np.interp(within, KNOTS, hat) for hat in np.eye(len(KNOTS))]
     return np.column_stack([np.ones(len(score)), score.clip(-12, 12), *hats])
 
 
 def curve_links(
-    curve: Curve, score: Floats, weight: Floats, labelled: Floats, label: NDArray[np.bool_]
-) -> tuple[tuple[TargetLinks, ...], tuple[LinkEstimate, ...], float]:
-    """Thresholds for aimed precisions, the precision to expect from each on, and the threshold with the highest F1.
+    curve: Curve,
+    candidates: tuple[Floats, Floats],
+    pairs: tuple[Floats, NDArray[np.bool_]],
+    *,
+    drawn: tuple[str, int, int],
+) -> tuple[LabelledLinks, tuple[LinkEstimate, ...]]:
+    """The threshold with the highest F1 and those for aimed precisions, and the precision to expect from each on.
 
     Args:
         curve: of probabilities.
-        score: (C,) of the candidates.
-        weight: (C,) candidates that each stands for.
-        labelled: (m,) scores of the labelled pairs.
-        label: (m,) whether they say the same.
+        candidates: (C,) scores, and how many candidates each stands for.
+        pairs: (m,) scores of the labelled pairs, and whether they say the same.
+        drawn: name of the file, number of its distinct texts, and how many nearest ones of each could be drawn.
     """
+    (score, weight), (labelled, label) = candidates, pairs
     order = np.argsort(-score, kind="stable")
     count = len(order)
     cut = np.unique(np.geomspace(min(FEWEST, count), count, STEPS).round().astype(np.int64))
@@ -272,4 +285,6 @@ def curve_links(
         LinkEstimate(aimed, float(threshold[at]), IntervalEstimate(*map(float, (mean[at], low[at], high[at]))))
         for aimed, at in chosen.items()
     )
-    return tuple(links), promised, float(threshold[best])
+    represented = round(float(weight.sum()))
+    found = LabelledLinks(*drawn, represented, len(label), float(threshold[best]), tuple(links), assured=True)
+    return found, promised

@@ -32,7 +32,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
-from twicetold.staged.groups import LOOKED_AT, SHOWN
+from twicetold.staged.groups import LOOKED_AT, tasks_of_links
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import DROPPED, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
@@ -51,7 +51,6 @@ class FolderGroups:
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
-        loosest: groups with the weakest links that hold one together, each with this link.
         used: by stage, see `Work.used`.
     """
 
@@ -60,7 +59,6 @@ class FolderGroups:
     dropped_parts: dict[str, int]
     groups: int
     cells: int
-    loosest: list[dict[str, Any]]
     used: dict[str, dict[str, float]]
 
     def to_json(self) -> dict[str, Any]:
@@ -147,7 +145,7 @@ class _Stages:
         sizes = self.one("number", state)
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
-        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, self._loosest(grouped), self.work.used)
+        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, self.work.used)
 
     def _summary(
         self,
@@ -169,17 +167,6 @@ class _Stages:
         drift = list(dict.fromkeys(warning for each in encoded.values() for warning in each["drift"]))[:3]
         warnings = [*drift, unknown, *known.warnings, many, *_cautions(plan, grouped)]
         return replace(known, counts=counts, warnings=tuple(filter(None, warnings)))
-
-    def _loosest(self, grouped: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The loosest groups, with rows and texts."""
-        groups = (each for bin in grouped for each in bin["loosest"])
-        loosest = sorted(groups, key=lambda group: (group["score"], -group["size"]))[:SHOWN]
-        firsts = firsts_of(self.plan)
-        for each in loosest:
-            rows = firsts.numbers(np.array([each["first"], each["left"], each["right"]]))
-            each["first"], each["left"], each["right"] = rows.tolist()
-            each["left_text"], each["right_text"] = texts_of_rows(self.plan, rows[1:])
-        return loosest
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
@@ -231,12 +218,10 @@ class _Stages:
         """Find links; names of the tasks, and a digest of what they found."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        if not plan.cells:
-            self.all("links_all", plan.blocks, state)
-            return plan.blocks, state
-        self.one("centres", state)
-        names = numbered(plan.shards)
-        self.all("links", names, state, after=("scatter", plan.blocks))
+        stage, names = tasks_of_links(plan)
+        if plan.cells:
+            self.one("centres", state)
+        self.all(stage, names, state, after=("scatter", plan.blocks) if plan.cells else None)
         return names, state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
+from twicetold.files import write_file
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.staged.arrays import Arrays, Pieces, in_numbers, write_arrays, write_links
+from twicetold.staged.arrays import block, in_numbers, mapped, of_texts, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
-from twicetold.staged.vectors import block, vectors_of
 
 STEP = 1 << 14  # vectors that are copied at once
 
@@ -29,18 +30,12 @@ def centres(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Number of cells.
     """
-    vectors = vectors_of(plan, sampled(plan.distinct))
+    vectors = of_texts(plan, "vectors", sampled(plan.distinct))
     centres = centres_of(vectors, plan.cells)
     weights = np.bincount(nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres)).astype(np.float64)
     shard = shards_of(centres, weights, plan.shards)
-    write_arrays(plan.file("centres", name, "centres"), {"centres": centres, "shard": shard})
+    write_arrays(plan, "centres", name, centre=centres, shard=shard)
     return {"cells": len(centres)}
-
-
-def centres_in(plan: Plan) -> tuple[Dense, Ints]:
-    """(C, D) centres, and the (C,) shard of each cell."""
-    arrays = Arrays(plan.file("centres", "all", "centres"))
-    return arrays.read("centres"), arrays.read("shard")
 
 
 def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
@@ -64,37 +59,37 @@ def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
 
 
 def scatter(plan: Plan, name: str) -> dict[str, Any]:
-    """The vectors of a block to the shards whose cells they visit: one file, sorted by shard.
+    """The vectors of a block to the shards whose cells they visit, sorted by shard.
 
     Returns:
         R.
     """
     vectors = block(plan, name)
-    centres, shard = centres_in(plan)
-    near = nearest_centres(vectors, centres, PROBES)
+    near = nearest_centres(vectors, np.array(mapped(plan, "centres", "all", "centre")), PROBES)
     text = np.repeat(np.arange(len(near)), near.shape[1])
     cell = near.ravel()
-    order = np.lexsort((text, shard[cell]))
-    text, cell = text[order], cell[order]
-    goes = shard[cell]
+    goes = mapped(plan, "centres", "all", "shard")[cell]
+    order = np.lexsort((text, goes))
+    text, cell, goes = text[order], cell[order], goes[order]
     begins = np.flatnonzero(np.append(True, (goes[1:] != goes[:-1]) | (text[1:] != text[:-1])))
     copied = text[begins]
     counts = np.bincount(goes[begins], minlength=plan.shards)
-    content = {
-        "starts": np.append(0, np.cumsum(counts)),
-        "number": copied + bounds(name, plan.distinct)[0],
-        "own": near[copied, 0],
-        "visits": np.append(begins, len(text)),
-        "cell": cell,
-        "vectors": Pieces((len(copied), plan.width), np.float32, _pieces(vectors, copied)),
-    }
-    write_arrays(plan.file("scatter", name, "rows"), content)
+    with write_file(plan.file("scatter", name, "vectors")) as temporary, temporary.open("wb") as file:
+        shape = (len(copied), plan.width)
+        npy.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        for start in range(0, len(copied), STEP):
+            file.write(vectors[copied[start : start + STEP]].data)
+    write_arrays(
+        plan,
+        "scatter",
+        name,
+        starts=np.append(0, np.cumsum(counts)),
+        number=copied + bounds(name, plan.distinct)[0],
+        own=near[copied, 0],
+        visits=np.append(begins, len(text)),
+        cell=cell,
+    )
     return {"copies": len(copied)}
-
-
-def _pieces(vectors: Dense, rows: Any) -> Iterator[Dense]:
-    for start in range(0, len(rows), STEP):
-        yield vectors[rows[start : start + STEP]]
 
 
 def links(plan: Plan, name: str) -> dict[str, Any]:
@@ -104,28 +99,27 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
         Their number, a pair as often as it is in a cell.
     """
     number, cells, vectors = _shard(plan, int(name))
-    pairs = in_numbers(cells.pairs((vectors, vectors), plan.link.threshold - plan.constant), number, number)
+    pairs = in_numbers(cells.pairs((vectors, vectors), plan.decision.threshold - plan.constant), number, number)
     return {"links": write_links(plan.file("links", name, "links"), pairs)}
 
 
 def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
     """Numbers of the texts of a shard, its cells, and vectors."""
-    files = [Arrays(plan.file("scatter", block, "rows")) for block in plan.blocks]
-    total = sum(int(file.starts[shard + 1] - file.starts[shard]) for file in files)
+    places = [mapped(plan, "scatter", name, "starts")[shard : shard + 2].tolist() for name in plan.blocks]
+    total = sum(end - begin for begin, end in places)
     number, own = np.empty(total, np.int64), np.empty(total, np.int32)
     counts, vectors, parts = np.empty(total, np.int64), np.empty((total, plan.width), np.float32), []
     start = 0
-    for file in files:
-        begin, end = (int(place) for place in file.starts[shard : shard + 2])
+    for name, (begin, end) in zip(plan.blocks, places, strict=True):
         rows = slice(start, start + end - begin)
-        number[rows], own[rows] = file.read("number", begin, end), file.read("own", begin, end)
-        visits = file.read("visits", begin, end + 1)
+        for kind, array in (("number", number), ("own", own), ("vectors", vectors)):
+            array[rows] = mapped(plan, "scatter", name, kind)[begin:end]
+        visits = mapped(plan, "scatter", name, "visits")[begin : end + 1]
         counts[rows] = np.diff(visits)
-        parts.append(file.read("cell", int(visits[0]), int(visits[-1])))
-        vectors[rows] = file.read("vectors", begin, end)
+        parts.append(mapped(plan, "scatter", name, "cell")[visits[0] : visits[-1]])
         start = rows.stop
     cell, visitor = np.concatenate(parts), np.repeat(np.arange(total), counts)
-    cells = np.flatnonzero(centres_in(plan)[1] == shard)
+    cells = np.flatnonzero(mapped(plan, "centres", "all", "shard") == shard)
     member, order = np.argsort(own, kind="stable"), np.argsort(cell, kind="stable")
     starts, ends = (np.searchsorted(own[member], cells, side) for side in ("left", "right"))
     visits = np.append(np.searchsorted(cell[order], cells), len(cell))
@@ -139,7 +133,7 @@ def links_all(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    least = plan.link.threshold - plan.constant
+    least = plan.decision.threshold - plan.constant
     left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
 
     def pairs() -> Iterator[Pairs]:

@@ -7,7 +7,6 @@ Shape letters: K texts with links, L links of a chunk or a bin.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,12 @@ from twicetold.dedupe.caution import chains_in, evenly
 from twicetold.dedupe.groups import Grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.neighbours.components import components as connected
-from twicetold.neighbours.grouping import Ints, Links, describe
-from twicetold.staged.arrays import LINK, Arrays, Numbers, read_links, write_arrays, write_numbers
+from twicetold.neighbours.grouping import Ints, Links
+from twicetold.staged.arrays import LINK, Numbers, in_memory, mapped, of_texts, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
-from twicetold.staged.vectors import lengths_of, vectors_of
 
 OF_LINK = 150  # bytes that grouping holds for a link
-SHOWN = 5  # groups that a summary shows
 LOOKED_AT = 500  # links whose texts are compared
 
 
@@ -44,7 +41,7 @@ def components(plan: Plan, name: str) -> dict[str, Any]:
     held = np.cumsum(4 * plan.width * texts + counts * OF_LINK)
     bins = held // max(1, plan.settings.memory // 2)
     bins = np.unique(bins, return_inverse=True)[1].astype(np.int64)
-    write_arrays(plan.file("components", name, "nodes"), {"node": node, "bin": bins[place]})
+    write_arrays(plan, "components", name, node=node, bin=bins[place])
     return {"bins": int(bins.max(initial=-1)) + 1}
 
 
@@ -56,32 +53,24 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
     return names, names[np.unique(codes, return_index=True)[1]][codes]
 
 
-def files_of_links(plan: Plan) -> list[tuple[str, Path]]:
-    """Names and paths of the files of links that were found."""
-    stage, names = ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
-    return [(name, plan.file(stage, name, "links")) for name in names]
-
-
-def bins_in(plan: Plan) -> tuple[Ints, Ints]:
-    """(K,) texts with links, ascending, and the bin of each."""
-    arrays = Arrays(plan.file("components", "all", "nodes"))
-    return arrays.read("node"), arrays.read("bin")
+def tasks_of_links(plan: Plan) -> tuple[str, list[str]]:
+    """The stage that found links, and names of its tasks."""
+    return ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
 
 
 def _all(plan: Plan) -> Iterator[NDArray[Any]]:
-    for _, path in files_of_links(plan):
-        yield from read_links(path)
+    stage, names = tasks_of_links(plan)
+    for name in names:
+        yield from read_links(plan.file(stage, name, "links"))
 
 
 def route(plan: Plan, name: str) -> dict[str, Any]:
-    """The links of a file to the bins of their components: one file, sorted by bin."""
-    node, of_node = bins_in(plan)
-    links = np.concatenate([np.empty(0, LINK), *read_links(dict(files_of_links(plan))[name])])
+    """The links of a file to the bins of their components, sorted by bin."""
+    node, of_node = (mapped(plan, "components", "all", kind) for kind in ("node", "bin"))
+    links = np.concatenate([np.empty(0, LINK), *read_links(plan.file(tasks_of_links(plan)[0], name, "links"))])
     goes = of_node[np.searchsorted(node, links["left"])]
-    order = np.argsort(goes, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(goes, minlength=plan.bins)))
-    content = {"starts": starts, **{side: links[side][order] for side in ("left", "right", "dot")}}
-    write_arrays(plan.file("route", name, "links"), content)
+    write_arrays(plan, "route", name, starts=starts, link=links[np.argsort(goes, kind="stable")])
     return {}
 
 
@@ -89,26 +78,21 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     """The groups of a bin of components, by the rule; rows keep their numbers of the whole.
 
     Returns:
-        Number of links, the loosest groups of two or more texts, groups that are chains (`caution.Chains`), and some of
-        the links.
+        Number of links, groups that are chains (`caution.Chains`), and some of the links.
     """
     texts, links = _links(plan, int(name))
-    least, vectors = plan.link.threshold, vectors_of(plan, texts)
-    pairs = PairsByVectors((vectors, vectors), plan.link, plan.constant)
+    least, vectors = plan.decision.threshold, of_texts(plan, "vectors", texts)
+    pairs = PairsByVectors((vectors, vectors), plan.decision, plan.constant)
     codes = pairs.groups(links, least, plan.settings.rule, positions=texts)(least)
-    grouped = Grouped.of(pairs, links, codes, plan.settings, lengths=lambda: lengths_of(plan, texts))
-    first = np.unique(codes, return_index=True)[1]
-    content = {
-        "node": texts,
-        "first": texts[first[codes]],
-        "representative": texts[grouped.row],
-        "probability": grouped.probability,
-    }
-    write_arrays(plan.file("group", name, "groups"), content)
+    grouped = Grouped.of(
+        pairs, links, codes, plan.settings, lengths=lambda: of_texts(plan, "length", texts).astype(np.int64)
+    )
+    first = np.unique(codes, return_index=True)[1][codes]
+    columns = {"representative": texts[grouped.row], "probability": grouped.probability}
+    write_arrays(plan, "group", name, node=texts, first=texts[first], **columns)
     chains, some = chains_in(codes, links, pairs, least=least), links.take(evenly(len(links), LOOKED_AT))
     return {
         "links": len(links),
-        "loosest": _loosest(codes, links, texts),
         "chains": None if chains is None else (chains.groups, *texts[list(chains[1:3])].tolist(), chains.score),
         "some": [texts[some.left].tolist(), texts[some.right].tolist(), some.similarity.tolist()],
     }
@@ -116,37 +100,14 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
 
 def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     """The texts of a bin, ascending, and the links between them, each once."""
-    sides: dict[str, list[Any]] = {"left": [], "right": [], "dot": []}
-    for name, _ in files_of_links(plan):
-        file = Arrays(plan.file("route", name, "links"))
-        begin, end = (int(place) for place in file.starts[number : number + 2])
-        for side, pieces in sides.items():
-            pieces.append(file.read(side, begin, end))
-    left, right, dot = (np.concatenate(pieces) for pieces in sides.values())
-    texts = np.unique(np.concatenate([left, right]))
-    one, other = (np.searchsorted(texts, side) for side in (left, right))
-    return texts, Links.of(len(texts), one, other, dot + plan.constant)
-
-
-def _loosest(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
-    """Some groups of two or more texts with the link without which each falls apart, the weakest first."""
-    table = describe(codes, links)
-    several = np.flatnonzero(table.size > 1)
-    loose = several[np.lexsort((-table.size[several], links.similarity[table.weakest[several]]))]
-    rows = []
-    for group in loose[:SHOWN].tolist():
-        weakest = int(table.weakest[group])
-        rows.append(
-            {
-                "first": int(texts[np.flatnonzero(codes == group)[0]]),
-                "size": int(table.size[group]),
-                "density": float(table.density[group]),
-                "left": int(texts[links.left[weakest]]),
-                "right": int(texts[links.right[weakest]]),
-                "score": float(links.similarity[weakest]),
-            }
-        )
-    return rows
+    pieces = []
+    for name in tasks_of_links(plan)[1]:
+        begin, end = mapped(plan, "route", name, "starts")[number : number + 2]
+        pieces.append(mapped(plan, "route", name, "link")[begin:end])
+    links = np.concatenate(pieces)
+    texts = np.unique(np.concatenate([links["left"], links["right"]]))
+    one, other = (np.searchsorted(texts, links[side]) for side in ("left", "right"))
+    return texts, Links.of(len(texts), one, other, links["dot"] + plan.constant)
 
 
 def number(plan: Plan, name: str) -> dict[str, Any]:
@@ -155,26 +116,17 @@ def number(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Number of all groups; of those of two or more rows, of rows in these, and of rows of the largest one.
     """
-    files = [Arrays(plan.file("group", bin, "groups")) for bin in numbered(plan.bins)]
-    kinds = (("node", np.int64), ("first", np.int64), ("representative", np.int64), ("probability", np.float64))
-    node, first, representative, probability = (
-        np.concatenate([np.empty(0, kind), *(file.read(each) for file in files)]) for each, kind in kinds
-    )
-    order = np.argsort(node)
-    node, first, representative, probability = (each[order] for each in (node, first, representative, probability))
-    groups = write_numbers(plan.file("number", name, "numbers"), plan.distinct, node[node != first])
-    firsts = firsts_of(plan)
-    content = {
-        "node": node,
-        "group": groups.ranks(first),
-        "row": firsts.numbers(representative),
-        "probability": probability,
-    }
-    write_arrays(plan.file("number", name, "groups"), content)
+    kinds = ("node", "first", "representative", "probability")
+    columns = [in_memory(plan, "group", numbered(plan.bins), kind) for kind in kinds]
+    order = np.argsort(columns[0])
+    node, first, representative, probability = (column[order] for column in columns)
+    groups, firsts = Numbers.write(plan, "number", node[node != first]), firsts_of(plan)
+    rows = {"row": firsts.numbers(representative), "probability": probability}
+    write_arrays(plan, "number", name, node=node, group=groups.ranks(first), **rows)
     sizes = _sizes(plan, firsts, node, first)
     larger = sizes[sizes > 1]
     return {
-        "all": len(groups),
+        "all": plan.distinct - len(groups.without),
         "groups": len(larger),
         "grouped": int(larger.sum()),
         "largest": int(sizes.max(initial=1)),
@@ -183,8 +135,8 @@ def number(plan: Plan, name: str) -> dict[str, Any]:
 
 def _sizes(plan: Plan, firsts: Numbers, node: Ints, first: Ints) -> Ints:
     """Rows of each group that has a link or a copy."""
-    copies = [Arrays(plan.file("exact", bucket, "copies")).read("first") for bucket in numbered(plan.buckets)]
-    copied, times = np.unique(firsts.ranks(np.concatenate(copies)), return_counts=True)
+    copies = in_memory(plan, "exact", numbered(plan.buckets), "first")
+    copied, times = np.unique(firsts.ranks(copies), return_counts=True)
     text = np.union1d(node, copied)
     rows = np.ones(len(text), np.int64)
     rows[np.searchsorted(text, copied)] += times

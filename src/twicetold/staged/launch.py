@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -52,41 +51,30 @@ class Processes:
         """
         pending = dict.fromkeys(tasks)
         for lost in range(LOST + 1):
-            with one_thread_each():
-                pool = self._pool = self._pool or ProcessPoolExecutor(
-                    self._workers, get_context("spawn"), initializer=end_with_parent
-                )
-                try:
-                    futures = {pool.submit(run, folder, task): task for task in pending}
-                    for future in as_completed(futures):
-                        future.result()
-                        del pending[futures[future]]
-                        yield futures[future]
-                    return
-                except BrokenProcessPool as error:
-                    self._pool = None
-                    if lost == LOST:
-                        raise _lost(tasks) from error
-                except BaseException:
-                    self._pool = None
-                    pool.shutdown(cancel_futures=True)
-                    raise
+            pool = self._pool = self._pool or ProcessPoolExecutor(
+                self._workers, get_context("spawn"), initializer=_begin
+            )
+            try:
+                futures = {pool.submit(run, folder, task): task for task in pending}
+                for future in as_completed(futures):
+                    future.result()
+                    del pending[futures[future]]
+                    yield futures[future]
+                return
+            except BrokenProcessPool as error:
+                self._pool = None
+                if lost == LOST:
+                    raise OSError(
+                        f"processes were lost in the stage {tasks[0].stage}, for a lack of memory perhaps: run the "
+                        "same command again, with fewer workers or less memory; what is done is kept"
+                    ) from error
+            except BaseException:
+                self._pool = None
+                pool.shutdown(cancel_futures=True)
+                raise
 
 
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Have processes that are started compute on one thread each."""
-    before = {name: os.environ.get(name) for name in THREADS}
+def _begin() -> None:
+    """Have this process end with its parent, and compute on one thread."""
+    end_with_parent()
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _lost(tasks: Sequence[Task]) -> OSError:
-    return OSError(
-        f"processes were lost in the stage {tasks[0].stage}, for a lack of memory perhaps: run the same command again, "
-        "with fewer workers or less memory; what is done is kept"
-    )

@@ -113,8 +113,7 @@ def encode(plan: Plan, name: str) -> dict[str, Any]:
     with threadpool_limits(1):  # of torch as well, if the model has just brought it
         vectors, _ = search_vectors(model.trained, texts)
     lengths = np.array([len(text) for text in texts], np.int32)
-    content = {"vectors": np.ascontiguousarray(vectors, np.float32), "length": lengths}
-    write_arrays(plan.file("encode", name, "vectors"), content)
+    write_arrays(plan, "encode", name, vectors=np.ascontiguousarray(vectors, np.float32), length=lengths)
     likeness = Drift(model)
     likeness.add(texts)
     return {"blank": blank(vectors), "drift": list(likeness.warnings())}

@@ -15,6 +15,7 @@ PLAN = "plan.json"
 DROPPED = "_dropped"  # in the folder that is written: readers of folders pass over names that begin so
 BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
+NOT_CHOSEN = Decision(0.0, 1.0, 0.0)
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
 
@@ -84,7 +85,7 @@ class Plan:
         offsets: (parts + 1,) rows before each part.
         distinct: number of distinct texts.
         width: columns of the vectors.
-        decision: score from which a pair is a link, and its calibration.
+        decision: score from which a pair is a link, and its calibration, once they are known.
         constant: score minus dot product.
         cells: number of cells; 0: each text is compared with all others.
         shards: tasks that look for links.
@@ -97,7 +98,7 @@ class Plan:
     offsets: tuple[int, ...] = ()
     distinct: int = 0
     width: int = 0
-    decision: Decision | None = None
+    decision: Decision = NOT_CHOSEN
     constant: float = 0.0
     cells: int = 0
     shards: int = 0
@@ -114,13 +115,12 @@ class Plan:
         path = folder / PLAN
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            decision = content.pop("decision")
             return cls(
                 folder=folder,
                 settings=Settings(**content.pop("settings")),
                 parts=tuple(Part(*part) for part in content.pop("parts")),
                 offsets=tuple(content.pop("offsets")),
-                decision=None if decision is None else Decision(**decision),
+                decision=Decision(**content.pop("decision")),
                 **content,
             )
         except (ValueError, TypeError, KeyError) as error:
@@ -163,12 +163,6 @@ class Plan:
     def blocks(self) -> list[str]:
         """Names of the blocks of distinct texts."""
         return numbered(-(-self.distinct // BLOCK))
-
-    @property
-    def link(self) -> Decision:
-        """Score from which a pair is a link, and its calibration, once they are known."""
-        assert self.decision is not None
-        return self.decision
 
 
 def numbered(count: int) -> list[str]:

@@ -23,23 +23,23 @@ from twicetold.trained.memory import forget_peak, peak_resident
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
-VERSION = 4  # of what the stages write: another one makes all of them anew
+VERSION = 5  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ()),
-    "read": ("texts", ("parquet", "keys")),
-    "exact": ("texts", ("copies",)),
-    "distinct": ("texts", ("numbers",)),
+    "read": ("texts", ("arrow", "row", "high", "low")),
+    "exact": ("texts", ("row", "first")),
+    "distinct": ("texts", ("without", "before")),
     "threshold": ("model", ()),
-    "encode": ("model", ("vectors",)),
-    "centres": ("dense", ("centres",)),
-    "scatter": ("dense", ("rows",)),
+    "encode": ("model", ("vectors", "length")),
+    "centres": ("dense", ("centre", "shard")),
+    "scatter": ("dense", ("starts", "number", "own", "visits", "cell", "vectors")),
     "links": ("dense", ("links",)),
     "links_all": ("dense", ("links",)),
-    "components": ("groups", ("nodes",)),
-    "route": ("groups", ("links",)),
-    "group": ("groups", ("groups",)),
-    "number": ("groups", ("numbers", "groups")),
+    "components": ("groups", ("node", "bin")),
+    "route": ("groups", ("starts", "link")),
+    "group": ("groups", ("node", "first", "representative", "probability")),
+    "number": ("groups", ("without", "before", "node", "group", "row", "probability")),
     "join": ("texts", ("parquet",)),
 }
 """By stage: the module with its function, of the same name, and kinds of files that a task writes."""

@@ -11,21 +11,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from twicetold.dedupe.distinct import folded, require_texts
 from twicetold.dedupe.results import ADDED, PROBABILITY
 from twicetold.files import write_file
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.staged.arrays import Arrays, Numbers, write_arrays, write_numbers
+from twicetold.staged.arrays import Numbers, in_memory, mapped, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.tasks import marked
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
-GROUP = 1 << 13  # rows of a group of Parquet, which is the least that is read
 SCHEMA = pa.schema([("text", pa.large_string())])
+KEY = ("row", "high", "low")  # of a part, sorted by the two halves of the hash
 
 
 def read(plan: Plan, name: str) -> dict[str, Any]:
@@ -43,26 +41,20 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
     columns: dict[str, None] = {}
     with (
         open_rows(part.file, delimiter=settings.delimiter) as rows,
-        write_file(plan.file("read", name, "parquet")) as temporary,
-        pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
+        write_file(plan.file("read", name, "arrow")) as temporary,
+        pa.ipc.new_file(temporary, SCHEMA) as writer,
     ):
         column = choose_text(rows, settings.text)
-        pending: list[str] = []
         for block in rows.blocks([column], skip_bad=settings.skip_bad):
             columns.update(dict.fromkeys(block.table.column_names))
             if taken := [each for each in ADDED if each in columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             texts = block.texts(column)
             hashes += hashes_of(texts)
-            pending += texts
-            whole = len(pending) - len(pending) % GROUP
-            _write(writer, pending[:whole])
-            pending = pending[whole:]
-        _write(writer, pending)
+            writer.write_batch(pa.record_batch([pa.array(texts, pa.large_string())], schema=SCHEMA))
     keys = np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
-    content = {"row": order, "high": keys[order, 0], "low": keys[order, 1]}
-    write_arrays(plan.file("read", name, "keys"), content)
+    write_arrays(plan, "read", name, **dict(zip(KEY, (order, *keys[order].T), strict=True)))
     bad = {"bad": rows.bad.count, "listed": rows.bad.listed}
     return {"rows": len(keys), **bad, "text": column, "columns": [*columns]}
 
@@ -71,11 +63,6 @@ def hashes_of(texts: list[str]) -> list[bytes]:
     """16 bytes for each text, the same for texts that are equal in their normal form except for white space."""
     plain = require_texts(folded(pa.array(texts, pa.large_string())))
     return [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in plain.to_pylist()]
-
-
-def _write(writer: pq.ParquetWriter, texts: list[str]) -> None:
-    if texts:
-        writer.write_table(pa.table({"text": pa.array(texts, pa.large_string())}, SCHEMA), row_group_size=GROUP)
 
 
 def exact(plan: Plan, name: str) -> dict[str, Any]:
@@ -91,7 +78,7 @@ def exact(plan: Plan, name: str) -> dict[str, Any]:
     first = rows[is_first][np.cumsum(is_first) - 1]
     copies = np.flatnonzero(~is_first)
     copies = copies[np.argsort(rows[copies])]
-    write_arrays(plan.file("exact", name, "copies"), {"row": rows[copies], "first": first[copies]})
+    write_arrays(plan, "exact", name, row=rows[copies], first=first[copies])
     return {"copies": len(copies)}
 
 
@@ -99,26 +86,9 @@ def _slices(plan: Plan, bucket: int) -> Iterator[tuple[Ints, Any, Any]]:
     step = -(-(2**64) // plan.buckets)
     least, most = bucket * step, min((bucket + 1) * step, 2**64) - 1
     for part, offset in zip(plan.names, plan.offsets[:-1], strict=True):
-        keys = Arrays(plan.file("read", part, "keys"))
-        high = keys.mapped("high")
-        start = int(np.searchsorted(high, np.uint64(least)))
-        stop = int(np.searchsorted(high, np.uint64(most), side="right"))
-        yield tuple(  # type: ignore[misc]
-            keys.read(each, start, stop) + (offset if each == "row" else 0) for each in ("row", "high", "low")
-        )
-
-
-def copies_in(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints]:
-    """The rows from `start` to `stop` that are copies, ascending, and the first row of the same text for each."""
-    parts = []
-    for bucket in range(plan.buckets):
-        copies = Arrays(plan.file("exact", f"{bucket:06}", "copies"))
-        rows = copies.mapped("row")
-        begin, end = (int(place) for place in np.searchsorted(rows, (start, stop)))
-        parts.append((copies.read("row", begin, end), copies.read("first", begin, end)))
-    row, first = (np.concatenate(side) for side in zip(*parts, strict=True))
-    order = np.argsort(row)
-    return row[order], first[order]
+        row, high, low = (mapped(plan, "read", part, kind) for kind in KEY)
+        inside = slice(np.searchsorted(high, np.uint64(least)), np.searchsorted(high, np.uint64(most), side="right"))
+        yield row[inside] + offset, high[inside], low[inside]
 
 
 def distinct(plan: Plan, name: str) -> dict[str, Any]:
@@ -127,14 +97,14 @@ def distinct(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    copies = [Arrays(plan.file("exact", bucket, "copies")).read("row") for bucket in numbered(plan.buckets)]
-    firsts = write_numbers(plan.file("distinct", name, "numbers"), plan.rows, np.sort(np.concatenate(copies)))
-    return {"distinct": len(firsts)}
+    copies = in_memory(plan, "exact", numbered(plan.buckets), "row")
+    Numbers.write(plan, "distinct", np.sort(copies))
+    return {"distinct": plan.rows - len(copies)}
 
 
 def firsts_of(plan: Plan) -> Numbers:
     """The rows that are the first of their text."""
-    return Numbers.read(plan.file("distinct", "all", "numbers"))
+    return Numbers.read(plan, "distinct")
 
 
 def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
@@ -143,14 +113,13 @@ def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
     ends = np.searchsorted(rows, plan.offsets)
     for number in np.flatnonzero(np.diff(ends)).tolist():
         inside = rows[ends[number] : ends[number + 1]] - plan.offsets[number]
-        with pq.ParquetFile(plan.file("read", plan.names[number], "parquet")) as file:
-            groups = np.unique(inside // GROUP)
-            for start in range(0, len(groups), 8):
-                some = groups[start : start + 8]
-                wanted = inside[np.isin(inside // GROUP, some)]
-                place = np.searchsorted(some, wanted // GROUP) * GROUP + wanted % GROUP
-                texts = file.read_row_groups(some.tolist())["text"]
-                result += pc.take(texts, place).to_pylist()
+        with pa.memory_map(f"{plan.file('read', plan.names[number], 'arrow')}") as source:
+            file, start = pa.ipc.open_file(source), 0
+            for place in range(file.num_record_batches):
+                texts = file.get_batch(place)["text"]
+                begin, end = np.searchsorted(inside, (start, start + len(texts)))
+                result += texts.take(pa.array(inside[begin:end] - start)).to_pylist()
+                start += len(texts)
     return result
 
 
@@ -204,19 +173,19 @@ def _with_all(block: Block, columns: list[str]) -> Block:
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
     """(r,) group, row of the representative, and probability, of consecutive rows."""
-    firsts, groups = firsts_of(plan), Numbers.read(plan.file("number", "all", "numbers"))
+    firsts, groups = firsts_of(plan), Numbers.read(plan, "number")
     first = np.arange(start, stop)
-    row, of_row = copies_in(plan, start, stop)
-    first[row - start] = of_row
+    for bucket in numbered(plan.buckets):
+        row = mapped(plan, "exact", bucket, "row")
+        begin, end = np.searchsorted(row, (start, stop))
+        first[row[begin:end] - start] = mapped(plan, "exact", bucket, "first")[begin:end]
     text = firsts.ranks(first)
-    file = Arrays(plan.file("number", "all", "groups"))
-    node = file.mapped("node")
+    node = mapped(plan, "number", "all", "node")
     place = np.searchsorted(node, text)
     linked = np.flatnonzero(place < len(node))
     linked = linked[node[place[linked]] == text[linked]]
     at = place[linked]
     group, representative, probability = groups.ranks(text), first, np.ones(len(text))
-    group[linked] = file.mapped("group")[at]
-    representative[linked] = file.mapped("row")[at]
-    probability[linked] = file.mapped("probability")[at]
+    for kind, column in (("group", group), ("row", representative), ("probability", probability)):
+        column[linked] = mapped(plan, "number", "all", kind)[at]
     return group, representative, probability

@@ -103,14 +103,6 @@ def test_other_files_are_refused(arguments, message, folder, monkeypatch):
     assert message in " ".join(done.output.split())
 
 
-def test_the_curve_rises_and_lies_in_its_interval(folder):
-    pairs = read_pairs(folder / "pairs.csv")
-    noisy = pairs.label ^ (np.random.default_rng(0).random(len(pairs.label)) < 0.2)
-    curve = decision_file(replace(pairs, label=noisy))["curve"]
-    assert (np.diff([point["probability"] for point in curve]) >= 0).all()
-    assert all(0 <= point["low"] <= point["probability"] <= point["high"] <= 1 for point in curve)
-
-
 def test_distances_and_too_few_labels_are_refused(folder):
     pairs = read_pairs(folder / "pairs.csv")
     with pytest.raises(ValueError, match="give similarities, not distances"):

@@ -21,6 +21,7 @@ from twicetold.files import write_json
 from twicetold.index.info import index_info
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
+from twicetold.labels.sampling import candidate_pairs
 from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
@@ -98,8 +99,11 @@ def calibrated(model, texts, truth, out, *, pairs=200, seed=0, drawn=True):
     return twicetold.load(out)
 
 
-def true_precision(found, truth):
-    return float((truth[found.links.left] == truth[found.links.right]).mean())
+def true_precision(found, truth, model, texts):
+    """Of the links among the pairs that could be drawn."""
+    drawn = candidate_pairs(model, texts)
+    among = np.isin(found.links.left * len(texts) + found.links.right, drawn.left * len(texts) + drawn.right)
+    return float((truth[found.links.left] == truth[found.links.right])[among].mean())
 
 
 ALIKE = {"boilerplate": 4}  # texts of this kind are more alike, whether they are of one story or not
@@ -120,15 +124,15 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
         assert now.precision >= 0.8
         assert now.expected.low < now.expected.value < now.expected.high
         assert now.expected.value < now.precision + 0.02
-        found.append([true_precision(each, truth) for each in promised])
+        found.append([(truth[each.links.left] == truth[each.links.right]).mean() for each in promised])
     off = np.abs(np.array(found) - 0.8).mean(axis=0)
-    assert off[1] < 0.1
+    assert off[1] < 0.12  # a cautious threshold, so 0.9 rather than 0.7
     assert off[0] > (0.3 if direction > 0 else 0.15)
 
 
 def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
     """By default and by --precision; an index and the card say the same."""
-    model, held = trained_on(), []
+    model, held, kept = trained_on(), [], []
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
@@ -139,9 +143,12 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
             threshold = (found := new.dedupe(texts, **options)).summary.threshold
             assert threshold.chosen_for == "links"
             assert threshold.expected.value == pytest.approx(expected[options.get("precision")].value)
-            held.append(threshold.expected.low <= true_precision(found, truth) <= threshold.expected.high)
-    assert len(held) > 20
-    assert np.mean(held) >= 0.85
+            true = true_precision(found, truth, model, texts)
+            held.append(threshold.expected.low <= true <= threshold.expected.high)
+            kept.append(true >= options.get("precision", 0))
+    assert len(held) > 40
+    assert np.mean(held) >= 0.9
+    assert np.mean(kept) >= 0.85
     index = new.index(texts, **options)
     index.save(tmp_path / "index")
     assert list(index_info(tmp_path / "index").evidence) == [
@@ -170,11 +177,10 @@ def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path)
 def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model, tmp_path):
     texts, truth = made(seed=10, **ALIKE)
     new = calibrated(model, texts, truth, tmp_path / "new")
-    told = new.dedupe(texts, precision=0.8, rule="complete").summary.threshold.sentences()
-    assert any("do not assure the precision that was asked for" in each for each in told)
-    assert "groups by the rule complete are from it on was not measured" in told[-1]
-    assured = replace(new.dedupe(texts, precision=0.8).summary.threshold, assured=True)
+    assured = new.dedupe(texts, precision=0.8, rule="complete").summary.threshold
     assert not any("assure" in each for each in assured.sentences())
+    assert "groups by the rule complete are from it on was not measured" in assured.sentences()[-1]
+    assert any("do not assure the precision that" in each for each in replace(assured, assured=False).sentences())
     assert new.dedupe(texts, threshold=0.6).summary.threshold.sentences() == []
     assert model.dedupe(texts, rule="complete").summary.threshold.chosen_for == "groups"
     guessed = twicetold.fit(texts, lexical=True)

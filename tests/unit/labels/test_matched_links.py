@@ -7,6 +7,7 @@ import pytest
 
 import twicetold
 from twicetold import layout
+from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import features_file, labelling
@@ -96,7 +97,7 @@ def test_the_curve_is_that_of_the_labels_and_is_less_sure_with_fewer():
     label = random.random(4_000) < sigmoid(1.5 * score - 1)
     at, widths = np.array([-1.0, 0.5, 2.0]), []
     for count in (100, 4_000):
-        drawn = Curve.of(score[:count], label[:count], np.ones(count)).probability(at)
+        drawn = Curve.of(score[:count], label[:count], np.ones(count), scale=LOG_ODDS).probability(at)
         widths.append(np.ptp(np.quantile(drawn, (0.025, 0.975), axis=1), axis=0))
     np.testing.assert_allclose(drawn.mean(axis=1), sigmoid(1.5 * at - 1), atol=0.05)
     assert (widths[0] > 2 * widths[1]).all()

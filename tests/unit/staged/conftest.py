@@ -10,7 +10,7 @@ import pytest
 from twicetold import layout
 from twicetold.dedupe import candidates
 from twicetold.neighbours import cells
-from twicetold.staged import dedupe, plan, vectors
+from twicetold.staged import arrays, dedupe, plan
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
@@ -65,7 +65,7 @@ def deduped(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Few texts go the way of many: several blocks, buckets and shards, and with dense vectors cells."""
-    for module in (plan, vectors):
+    for module in (plan, arrays):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 64)

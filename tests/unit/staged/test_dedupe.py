@@ -101,8 +101,6 @@ def test_doubtful_groups_of_a_folder_are_warned_of_as_of_one_file(run, many, par
     for what in ("rows", "chain", "differ in digits or codes alone"):
         assert any(what in said for said in found.summary.warnings), what
     assert found.summary.warnings == alone.summary.warnings
-    scores = [each["score"] for each in found.loosest]
-    assert scores == sorted(scores)
 
 
 class Stopped(Exception):
@@ -389,7 +387,7 @@ def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
 def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, deduped, monkeypatch):
     folder = parts(many, 2)
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
