@@ -114,7 +114,8 @@ class Prepared:
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
             drift = _drift(model, distinct.texts, blank(vectors[1]))
         link = thresholds.link(pairs, options, len(distinct))
-        warnings = (*drift, *threshold_warnings(model))
+        doubts = [] if by_matcher else threshold_warnings(model)  # of similarities, by which the matcher does not go
+        warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
         return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, constraints, truth, matched)
