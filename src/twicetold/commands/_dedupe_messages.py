@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NO_PROMISE = (
     "probabilities are those of other files (in kinds of files that were new to the matcher, 0.9 has meant 0.40 to "
-    "1.00), and no share of right links is promised, as nobody has labelled texts like these: twicetold "
+    "1.00), and no share of right links is promised, as no sample of the pairs is labelled: twicetold "
     "label FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
 )
 MEASURES = {

@@ -19,7 +19,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
-from twicetold.dedupe.thresholds import Thresholds, score_at, threshold_warnings
+from twicetold.dedupe.thresholds import ANSWERED, Thresholds, score_at, threshold_warnings
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
@@ -88,6 +88,8 @@ class Prepared:
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
+        if by_matcher and thresholds.unlabelled and constraints:
+            thresholds = replace(thresholds, evidence=ANSWERED)
         also = _further(options, thresholds, len(texts))
         progress(thresholds.in_words)
         progress("looking for exact duplicates")

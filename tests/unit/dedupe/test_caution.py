@@ -121,3 +121,6 @@ def test_what_rests_on_no_label_is_named():
     assert (threshold.probability, threshold.chosen_for, threshold.calibrated) == (0.5, "matcher", False)
     assert f"threshold and probabilities rest on {threshold.evidence}" in told
     assert threshold.evidence == "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
+    for answer, said in ((True, "moved by answers about this one"), (None, "not on labels of this one")):
+        answered = twicetold.fit(texts, lexical=True).dedupe(texts, pairs=([0], [16], [answer])).summary.threshold
+        assert answered.evidence.endswith(said)
