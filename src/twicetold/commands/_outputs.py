@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+TABLES = ("rows", "dropped rows", "links", "pairs", "review", "answers")  # whose format is that of a table
 PROSE = ".md"  # in a folder that is read: model cards go there
 Files = Mapping[str, str | Path | None]
 """By what is read or written; None: nothing is."""
@@ -23,7 +24,9 @@ def require_apart(written: Files, read: Files) -> None:
 
     Raises:
         typer.BadParameter: if there are such.
+        ValueError: if a table would go to a file with the suffix of something else.
     """
+    from twicetold.tables.files import require_table
     from twicetold.tables.streams import is_one_file
 
     given = {what: file for what, file in written.items() if file is not None}
@@ -36,6 +39,8 @@ def require_apart(written: Files, read: Files) -> None:
                 raise typer.BadParameter(
                     f"the {what} would replace {file}, from which the {source} are read: name another file"
                 )
+    for what in given.keys() & TABLES:
+        require_table(given[what])
 
 
 def dropped_beside(out: str) -> str | None:
