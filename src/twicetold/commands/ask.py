@@ -158,9 +158,11 @@ def ask_about(
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
-        ask_all(console, state)
-        if state.next is None and len(state.review.pairs) < count:
-            console.print("no other two texts are near enough to ask about", soft_wrap=True)
-        if state.review.pairs:
-            tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
+        try:
+            ask_all(console, state)
+            if state.next is None and len(state.review.pairs) < count:
+                console.print("no other two texts are near enough to ask about", soft_wrap=True)
+        finally:  # also where a person presses Ctrl-C
+            if state.review.pairs:
+                tell_answered(console, state.review, "dedupe" if len(files) == 1 else "link")
     return questions.pairs
