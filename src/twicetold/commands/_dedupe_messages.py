@@ -80,7 +80,9 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
         f"{counted(counts.links, 'link')} from {since}",
         f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')}, the largest of "
-        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative"
+        if counts.groups
+        else "no group of two or more texts",
         *threshold.sentences(),
     ]
     if counts.covered is not None:

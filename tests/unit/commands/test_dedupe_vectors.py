@@ -94,7 +94,7 @@ def test_rules_limits_and_dry_runs_are_those_of_any_model(rule, files):
     ("options", "code", "message"),
     [
         (["--compare", "nowhere.npy"], 1, "there is no file nowhere.npy"),
-        (["--compare", "w"], 1, "expected a .npy file, a folder of model2vec, or a column of in.csv, which has 'text'"),
+        (["--compare", "w"], 1, "expected letters, a .npy file, a folder of model2vec, or a column of in.csv"),
         (["--compare", "text"], 1, "column 'text': expected lists of numbers, such as [0.1, -0.2]; got 'bank rate' in"),
         (
             ["--compare", "gap"],
