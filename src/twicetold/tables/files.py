@@ -12,6 +12,7 @@ bad row is named.
 """
 
 import difflib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -234,9 +235,12 @@ def write_rows(
             each block as it comes.
 
     Raises:
-        ValueError: if the format is not known.
+        ValueError: if the format is not known, or is Parquet and the file a terminal.
     """
+    require_table(file)
     format = streams.format_of(file, format)
+    if format == "parquet" and str(file) == streams.STANDARD and sys.stdout.isatty():
+        raise ValueError("a terminal cannot show Parquet: name a file with -o, or say --format csv")
     with streams.writing(file, at_once=at_once or format == "parquet") as stream:
         if format == "parquet":
             writer: writing.Writer = writing.Parquet(stream)

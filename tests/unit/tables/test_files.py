@@ -198,6 +198,12 @@ def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
         rows_of(path)
 
 
+def test_no_parquet_goes_to_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(ValueError, match="name a file with -o, or say --format csv"), write_rows("-", format="parquet"):
+        pass
+
+
 FAULTY = {
     ".csv": "text,topic\na,x\nb,y,z\n,x\nc,\n",
     ".tsv": 'text\ttopic\na\tx\n"b\ty\n\tx\n',
