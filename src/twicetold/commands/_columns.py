@@ -183,7 +183,7 @@ def vectors_of(file: TextFile, given: str) -> Any:
             return unit_rows(file.column(given), count=len(file.texts))
     if not folder:
         raise ValueError(
-            f"--compare {given}: expected a .npy file, a folder of model2vec, or a column of {file.name}, which has "
-            f"{', '.join(map(repr, file.columns))}"
+            f"--compare {given}: expected {LETTERS}, a .npy file, a folder of model2vec, or a column of {file.name}, "
+            f"which has {', '.join(map(repr, file.columns))}"
         )
     return given

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NO_PROMISE = (
     "probabilities are those of other files (in kinds of files that were new to the matcher, 0.9 has meant 0.40 to "
-    "1.00), and no share of right links is promised, as nobody has labelled texts like these: twicetold "
+    "1.00), and no share of right links is promised, as no sample of the pairs is labelled: twicetold "
     "label FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
 )
 MEASURES = {
@@ -89,7 +89,9 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
         f"{counted(counts.links, 'link')} from {since}",
         f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')}, the largest of "
-        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
+        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative"
+        if counts.groups
+        else "no group of two or more texts",
         *threshold.sentences(),
     ]
     if not threshold.calibrated:

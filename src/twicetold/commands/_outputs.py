@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+TABLES = ("rows", "dropped rows", "links", "pairs", "review", "answers")  # whose format is that of a table
 PROSE = ".md"  # in a folder that is read: model cards go there
 Files = Mapping[str, str | Path | None]
 """By what is read or written; None: nothing is."""
@@ -24,7 +25,9 @@ def require_apart(written: Files, read: Files, *, summary: bool = False) -> None
 
     Raises:
         typer.BadParameter: if there are such.
+        ValueError: if a table would go to a file with the suffix of something else.
     """
+    from twicetold.tables.files import require_table
     from twicetold.tables.streams import STANDARD, is_one_file
 
     given = {what: file for what, file in written.items() if file is not None}
@@ -40,6 +43,8 @@ def require_apart(written: Files, read: Files, *, summary: bool = False) -> None
                 raise typer.BadParameter(
                     f"the {what} would replace {file}, from which the {source} are read: name another file"
                 )
+    for what in given.keys() & TABLES:
+        require_table(given[what])
 
 
 def dropped_beside(out: str) -> str | None:

@@ -146,12 +146,14 @@ def ask_about(
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside)
-        ask_all(state)
-        if state.next is None and len(state.table) < count:
-            tell("no other two texts are near enough to ask about")
-        if len(state.table):
-            given = int((answers_of(state.table[SAME]) != MISSING).sum())
-            command = "dedupe" if len(files) == 1 else "link"
-            asked = counted(len(state.table), "pair")
-            tell(f"{given:,} of {asked} answered. In {answers}, for {command} --pairs {answers}")
+        try:
+            ask_all(state)
+            if state.next is None and len(state.table) < count:
+                tell("no other two texts are near enough to ask about")
+        finally:  # also where a person presses Ctrl-C
+            if len(state.table):
+                given = int((answers_of(state.table[SAME]) != MISSING).sum())
+                command = "dedupe" if len(files) == 1 else "link"
+                asked = counted(len(state.table), "pair")
+                tell(f"{given:,} of {asked} answered. In {answers}, for {command} --pairs {answers}")
     return questions.pairs

@@ -141,7 +141,8 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     ]
     if (more := for_half(count)) <= candidates - count:
         pairs = count + len(state.skipped) + more
-        lines.append(f"About {counted(more, 'more label')} would halve the intervals (--pairs {pairs}).")
+        asked = f" (--pairs {pairs})" if pairs > len(state.pairs) else ""  # else they are drawn already
+        lines.append(f"About {counted(more, 'more label')} would halve the intervals{asked}.")
     if unlabelled := int(((sample.labelled == 0) & (sample.sizes > 0)).sum()):
         lines.append(
             f"{unlabelled} bands of scores have no labelled pair yet: the estimates leave them out, the intervals do "

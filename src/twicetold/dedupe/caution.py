@@ -65,19 +65,21 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     return tuple(filter(None, warnings))
 
 
-def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:
+def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | None:
     """A warning if more than half of the rows are in groups.
 
     Args:
         grouped: rows in groups of two or more.
         rows: of all.
         dropped: rows with another one as representative.
+        equal: rows whose text another row before them has.
     """
     if grouped <= MANY * rows:
         return None
+    fewer = "if the file should have fewer copies, give a higher threshold"
     return (
         f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
-        "have another one as representative: if the file should have fewer copies, give a higher threshold"
+        f"have another one as representative: {fewer if dropped > equal else 'the texts of each group are equal'}"
     )
 
 

@@ -109,7 +109,8 @@ def _summary(
         alone=0 if limits is None else limits.alone,
         wide=0 if limits is None else limits.wide(group),
     )
-    many = many_grouped(counts.grouped, counts.texts, counts.texts - int(grouped.codes.max()) - 1)
+    dropped, equal = (counts.texts - kept for kept in (int(grouped.codes.max()) + 1, counts.distinct))
+    many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
     doubts = warnings_of(distinct.texts, links, grouped.codes, prepared.pairs, least=prepared.link.score)
     warnings = (*([] if many is None else [many]), *doubts)
     for warning in warnings:

@@ -18,7 +18,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.results import TextLinks
-from twicetold.dedupe.thresholds import Thresholds, threshold_warnings
+from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -82,6 +82,8 @@ class Prepared:
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
+        if by_matcher and thresholds.unlabelled and constraints:
+            thresholds = replace(thresholds, evidence=ANSWERED)
         also = _further(options, thresholds, len(texts))
         progress(thresholds.in_words)
         progress("looking for exact duplicates")
@@ -108,7 +110,8 @@ class Prepared:
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
             drift = _drift(model, distinct.texts, blank(vectors[1]))
         link = thresholds.link(pairs, options, len(distinct))
-        warnings = (*drift, *threshold_warnings(model))
+        doubts = [] if by_matcher else threshold_warnings(model)  # of similarities, by which the matcher does not go
+        warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
         return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)

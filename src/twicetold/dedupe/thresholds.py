@@ -26,6 +26,7 @@ from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
 NO_LABELS = "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
+ANSWERED = "a matcher that was learnt on labelled files of other kinds and moved by answers about this one"
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"

@@ -163,7 +163,7 @@ class _Stages:
             **{name: sizes[name] for name in ("groups", "grouped", "largest")},
         )
         unknown = unknown_texts(sum(each["blank"] for each in encoded.values()), plan.distinct)
-        many = many_grouped(counts.grouped, plan.rows, plan.rows - sizes["all"])
+        many = many_grouped(counts.grouped, plan.rows, plan.rows - sizes["all"], equal=plan.rows - plan.distinct)
         drift = list(dict.fromkeys(warning for each in encoded.values() for warning in each["drift"]))[:3]
         warnings = [*drift, unknown, *known.warnings, many, *_cautions(plan, grouped)]
         return replace(known, counts=counts, warnings=tuple(filter(None, warnings)))

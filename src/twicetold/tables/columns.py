@@ -205,7 +205,8 @@ def times_of(values: Column) -> Floats:
     known = np.abs(numbers[~np.isnan(numbers)])
     largest = float(known.max(initial=0.0))
     if len(known) and (largest < LEAST_UNIX or not np.isfinite(largest)):
-        raise BadValues(DATES, np.flatnonzero(~np.isnan(numbers)), shown(str(column.drop_null()[0].as_py())))
+        expected = f"{DATES}; years alone are numbers (highest, lowest)"
+        raise BadValues(expected, np.flatnonzero(~np.isnan(numbers)), shown(str(column.drop_null()[0].as_py())))
     return numbers * next(factor for below, factor in UNIX if largest < below)
 
 

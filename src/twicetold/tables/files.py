@@ -12,6 +12,7 @@ bad row is named.
 """
 
 import difflib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,14 @@ PAIR_COLUMNS = (
     ("text_a", "text_b"),
 )
 SHOWN_COLUMNS = 30  # in a message
+FORMAT = f"say --format {' or '.join(streams.FORMATS)}"
+SHEET = "save the sheet as CSV (UTF-8) in the spreadsheet program, and give that file"
+INSTEAD = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), SHEET),
+    ".json": f"{FORMAT}, with an object a line; `jq -c '.[]' in.json > in.jsonl` makes lines of one array",
+    ".txt": f"{FORMAT}; if each line is a text, `(echo text; cat in.txt) > in.tsv` puts a column's name above them",
+}
+"""What to do with files of other kinds, by their suffix."""
 
 Write: TypeAlias = Callable[[Block], None]
 
@@ -187,7 +196,7 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
         ValueError: if the format or the delimiter is not known, or the file has no columns.
     """
     asked = separator_of(delimiter)
-    format = streams.format_of(file, format, way=f"say --format {' or '.join(streams.FORMATS)}")
+    format = streams.format_of(file, format, way=INSTEAD.get(Path(file).suffix.lower(), FORMAT))
     with streams.reading(file, whole=format == "parquet") as stream:
         with streams.naming(file):
             if format == "parquet":
@@ -198,6 +207,18 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
                 reader = reading.JsonLines(stream)
         taken = reader.delimiter if isinstance(reader, reading.Delimited) and format == "csv" else asked
         yield Rows(streams.name_of(file), format, reader, taken)
+
+
+def require_table(file: str | Path) -> None:
+    """Check that the suffix of a file to write is not that of another kind of file, which nothing here writes.
+
+    Raises:
+        ValueError: if it is, such as .xlsx; `.txt` and unknown ones may have any format.
+    """
+    suffix = Path(file).suffix.lower()
+    if suffix in INSTEAD.keys() - {".txt"}:
+        usable = ", ".join(streams.SUFFIXES)
+        raise ValueError(f"{file}: expected a file to write that ends in {usable}; got {suffix!r}")
 
 
 @contextmanager
@@ -214,9 +235,12 @@ def write_rows(
             each block as it comes.
 
     Raises:
-        ValueError: if the format is not known.
+        ValueError: if the format is not known, or is Parquet and the file a terminal.
     """
+    require_table(file)
     format = streams.format_of(file, format)
+    if format == "parquet" and str(file) == streams.STANDARD and sys.stdout.isatty():
+        raise ValueError("a terminal cannot show Parquet: name a file with -o, or say --format csv")
     with streams.writing(file, at_once=at_once or format == "parquet") as stream:
         if format == "parquet":
             writer: writing.Writer = writing.Parquet(stream)

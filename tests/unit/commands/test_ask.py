@@ -82,6 +82,7 @@ def test_a_line_that_is_no_answer_is_named_and_answers_before_it_are_kept(twicet
     done = twicetold(*ASK, input="y\nperhaps\n")
     assert done.returncode == 1
     assert "standard input, line 2: expected y, n, ?, u or s; got 'perhaps'" in done.stderr
+    assert "1 of 1 pair answered" in done.stderr
     assert same(file) == ["1"]
 
 

@@ -309,6 +309,7 @@ def test_a_column_says_which_row_is_kept(run, dated, tmp_path):
     for keep, code, message in (
         ("newest", 2, "--keep: expected newest:COLUMN, got 'newest'"),
         ("newest:date", 1, "there is no column 'date'"),
+        ("newest:price", 1, "or Unix times; years alone are numbers (highest, lowest); got '0' in lines"),
         ("highest:language", 1, "column 'language': expected numbers; got 'en' in lines 2, 3, 4, 5"),
         ("best", 1, "to keep, got 'best'; newest and the like need a column"),
     ):

@@ -84,7 +84,7 @@ def test_without_one_the_matcher_takes_the_vectors(vectors, files):
     ("options", "code", "message"),
     [
         (["--compare", "nowhere.npy"], 1, "there is no file nowhere.npy"),
-        (["--compare", "w"], 1, "expected a .npy file, a folder of model2vec, or a column of in.csv, which has 'text'"),
+        (["--compare", "w"], 1, "expected letters, a .npy file, a folder of model2vec, or a column of in.csv"),
         (["--compare", "text"], 1, "column 'text': expected lists of numbers, such as [0.1, -0.2]; got 'bank rate' in"),
         (
             ["--compare", "gap"],

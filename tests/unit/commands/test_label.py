@@ -161,8 +161,11 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
 def test_the_report_on_pairs_that_the_matcher_drew_has_its_probabilities(texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ["label", str(texts), "--compare", "letters", "-o", "pairs.csv", "-n", "6", "--json"]
-    done = CliRunner().invoke(app, arguments, input="y\nn\n")
+    done = CliRunner().invoke(app, arguments, input="y\n")
+    assert "About 3 more labels would halve the intervals.\n" in done.stderr  # of the pairs that are drawn
+    done = CliRunner().invoke(app, arguments, input="n\n")
     assert done.exit_code == 0, done.output
+    assert "About 6 more labels would halve the intervals (--pairs 8).\n" in done.stderr
     assert {row["threshold"]: row["probability"] for row in json.loads(done.stdout)["thresholds"]}[0.0] == 0.5
     assert "* the matcher's threshold, about meaning" in done.stderr
     assert "threshold probability candidates" in done.stderr

@@ -54,6 +54,15 @@ def test_a_file_that_is_read_is_not_replaced_however_it_is_spelt(command, what, 
     assert sorted(path.name for path in place.iterdir()) == ["folder", "hard.csv", "in.csv", "pairs.csv", "soft.csv"]
 
 
+@pytest.mark.parametrize("option", ["-o", "--links"])
+@pytest.mark.parametrize("file", ["new.xlsx", "new.json"])
+def test_no_table_goes_to_a_file_with_the_suffix_of_something_else(option, file, place):
+    done = call("dedupe", "in.csv", "--compare", "letters", option, file)
+    assert done.exit_code == 1
+    assert f"{file}: expected a file to write that ends in .csv, .tsv" in done.output
+    assert not (place / file).exists()
+
+
 def test_a_file_of_pairs_is_not_replaced(run, place):
     model = run()
     assert refused(call("pairs", model, "pairs.csv", "-o", "pairs.csv"), "pairs")

@@ -62,8 +62,11 @@ def test_the_share_of_such_links_is_given_with_the_most_similar_pair():
 
 
 def test_most_rows_in_groups_are_told_and_half_of_them_are_not():
-    assert many_grouped(50, 100, 40) is None
-    assert many_grouped(51, 100, 40).startswith("51 of 100 rows (51%) are in groups, and 40 (40%) have another one")
+    assert many_grouped(50, 100, 40, equal=10) is None
+    said = many_grouped(51, 100, 40, equal=10)
+    assert said.startswith("51 of 100 rows (51%) are in groups, and 40 (40%) have another one")
+    assert said.endswith("give a higher threshold")
+    assert many_grouped(51, 100, 40, equal=40).endswith("the texts of each group are equal")
 
 
 def line(count):
@@ -121,3 +124,6 @@ def test_what_rests_on_no_label_is_named():
     assert (threshold.probability, threshold.chosen_for, threshold.calibrated) == (0.5, "matcher", False)
     assert f"threshold and probabilities rest on {threshold.evidence}" in told
     assert threshold.evidence == "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
+    for answer, said in ((True, "moved by answers about this one"), (None, "not on labels of this one")):
+        answered = twicetold.fit(texts, lexical=True).dedupe(texts, pairs=([0], [16], [answer])).summary.threshold
+        assert answered.evidence.endswith(said)

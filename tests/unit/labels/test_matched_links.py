@@ -1,6 +1,7 @@
 """Links by a matcher that labels have moved: drawing by its probability, the curve, and what is promised."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -149,6 +150,19 @@ def test_a_dedupe_links_by_the_matcher_that_labels_have_moved(calibrated):
     assert np.mean(right) >= 0.9
     assert model.dedupe(texts).summary.threshold.score == record.decision.threshold
     assert model.index(texts).threshold == model.record.calibration.links.f1_threshold  # of similarities
+
+
+def test_a_doubt_about_the_threshold_of_similarities_is_none_about_the_matchers(calibrated, tmp_path):
+    model, texts, _ = calibrated
+    poor = shutil.copytree(model.folder, tmp_path / "poor")
+    record = json.loads((poor / layout.CALIBRATION).read_text())
+    record["fitted"]["accuracy"]["value"] = 0.01
+    (poor / layout.CALIBRATION).write_text(json.dumps(record))
+    model = twicetold.load(poor)
+    assert not any("always answering" in warning for warning in model.dedupe(texts).summary.warnings)
+    told = []
+    model.index(texts, progress=told.append)
+    assert any("always answering" in line for line in told)
 
 
 def test_labels_and_features_that_do_not_belong_together_are_refused(calibrated, tmp_path):

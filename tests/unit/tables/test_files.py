@@ -186,7 +186,9 @@ def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch)
         (".jsonl", "", "is empty: expected JSON objects"),
         (".jsonl", "[" * 100_000 + "\n", "nested too deeply"),
         (".parquet", "text", "in.parquet: cannot be read as a Parquet file"),
-        (".txt", "text", "the format is not known by the suffix; say --format csv or tsv or jsonl or parquet"),
+        (".txt", "text", "by the suffix; say --format csv or tsv or jsonl or parquet; if each line is a text"),
+        (".xlsx", b"PK", "not known by the suffix; save the sheet as CSV"),
+        (".json", "[]", "not known by the suffix; say --format .*, with an object a line; `jq -c"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
@@ -194,6 +196,12 @@ def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=f"(?s){message}"):
         rows_of(path)
+
+
+def test_no_parquet_goes_to_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(ValueError, match="name a file with -o, or say --format csv"), write_rows("-", format="parquet"):
+        pass
 
 
 FAULTY = {
