@@ -80,24 +80,6 @@ def test_no_label_column_at_all_is_refused(tmp_path):
         read(write(tmp_path / "m.csv"), category=None)
 
 
-def test_an_empty_text_is_named_by_the_line_that_its_row_begins_on(tmp_path):
-    rows = [*ROWS[:2], ("  ", "a", "e", "k"), *ROWS[2:]]
-    with pytest.raises(
-        ValueError, match=r"(?s)m.csv: .*line 6, column 'headline': expected a text, not an empty one; got ''"
-    ):
-        read(write(tmp_path / "m.csv", rows))  # a header and two rows of two lines stand before it
-    with pytest.raises(ValueError, match=r"(?s)m.jsonl: .*line 3, column 'headline'"):
-        read(write(tmp_path / "m.jsonl", rows))
-    with pytest.raises(ValueError, match=r"(?s)m.parquet: .*row 3, column 'headline'"):
-        read(write(tmp_path / "m.parquet", rows))
-
-
-def test_a_repeated_id_is_named(tmp_path):
-    rows = [*ROWS[:5], (*ROWS[5][:3], "k2")]
-    with pytest.raises(ValueError, match="line 12, column 'key': expected an id that no earlier row has; got 'k2'"):
-        read(write(tmp_path / "m.csv", rows), id="key")
-
-
 def test_an_unknown_split_name_is_named(tmp_path):
     rows = [("t", "a", "train"), ("u", "a", "training")]
     with pytest.raises(ValueError, match=r"line 3, column 'part': expected one of train, val.*got 'training'"):
@@ -204,9 +186,3 @@ def test_a_column_of_another_name_and_another_encoding_are_errors_also_where_row
     (tmp_path / "n.tsv").write_bytes("headline\ttopic\nok\ta\n".encode("utf-16"))
     with pytest.raises(ValueError, match=r"line 1: expected UTF-8, got UTF-16.*iconv -f UTF-16 -t UTF-8"):
         read(tmp_path / "n.tsv", **options)
-
-
-def test_bytes_that_are_no_utf8_are_named_by_line(tmp_path):
-    (tmp_path / "m.tsv").write_bytes("headline\ttopic\nok\ta\nZürich\tb\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"line 3: expected UTF-8, got the byte 0xfc.*iconv"):
-        read(tmp_path / "m.tsv")
