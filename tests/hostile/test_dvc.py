@@ -1,6 +1,5 @@
 """DVC is killed: its stage ends with it, its lock is mended, and what was left behind is no change. About 20 s."""
 
-import importlib.util
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from voluptuous import MultipleInvalid
 
 from lab import PROJECT, Lab
+from scripts import script
 from twicetold.files import TEMPORARY
 
 STAGES = {
@@ -75,13 +75,7 @@ def test_no_stage_of_the_pipeline_has_a_shell_between_it_and_dvc():
 def run_grid_in(repository: Lab, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module, in the repository's folder."""
     monkeypatch.chdir(repository.root)
-    spec = importlib.util.spec_from_file_location("run_grid", PROJECT / "tools" / "run_grid.py")
-    assert spec is not None
-    assert spec.loader is not None
-    run_grid = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "run_grid", run_grid)
-    spec.loader.exec_module(run_grid)
-    return run_grid
+    return script("tools/run_grid.py")
 
 
 def test_a_lock_that_a_kill_cut_off_is_mended(repository: Lab, monkeypatch: pytest.MonkeyPatch):

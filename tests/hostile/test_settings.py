@@ -27,23 +27,13 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
 
 DAE = (*DATA, "model=dae")
 REFUSED = {
-    (
-        "train",
-        *DAE,
-        "objective.alhpa=3",
-    ): "error: there is no objective.alhpa: did you mean objective.alpha?",
     ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: bge_small, ",
     ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
     ("train", "-m", *DAE, "objective.alpha=1,abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", "-m", *DATA, "model=dae,tfidf", "optimizer.lr=0.1,0.2"): (
         "error: tfidf is not trained here (objective=none and examples=none), so optimizer.lr=0.1 would change nothing"
     ),
-    (
-        "sweep",
-        "data=toy_questions",
-        "model=tfidf",
-    ): "error: conf/sweep/ has no search space for model=tfidf.",
-    ("sweep", *DAE, "trials=many"): "error: trials must be a whole number from 1 on; got 'many'",
+    ("sweep", *DATA[:1], "model=tfidf"): "error: conf/sweep/ has no search space for model=tfidf.",
     # Hydra adds what begins with +, so that it does not refuse an unknown key
     ("train", *DATA, "+experiment=static_emma"): (
         "error: there is no experiment=static_emma: did you mean +experiment=static_ema? There are: "

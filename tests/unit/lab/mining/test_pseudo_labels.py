@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from small_corpora import corpus_of
 from twicetold_lab.data.clusters import duplicate_clusters
-from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from twicetold_lab.data.corpus import UNKNOWN, Pairs
 from twicetold_lab.mining.pseudo_labels import PseudoPairs, mine
 
 TRAIN, VAL, TEST = range(12), (10, 11, 12, 13, 14), (11, 14, 15, 16)
@@ -35,19 +36,13 @@ def questions_of(words, pairs):
     members = {name: np.array(of) for name, of in (("train", TRAIN), ("val", VAL), ("test", TEST))}
     cluster = duplicate_clusters(17, left=train.left[same], right=train.right[same], members=members["train"])
     label = np.array([1.0, 0.0, 1.0, 0.0], np.float32)
-    return Corpus(
-        name="small",
-        kind="labelled_pairs",
-        ids=pa.array([str(n) for n in range(17)]),
-        texts=pa.array([f"text {w}" for w in words]),
-        groups={"cluster": cluster},
-        members=members,
-        pairs={
-            "train": train,
-            "val": Pairs(np.array([10, 11, 12, 13]), np.array([11, 12, 13, 14]), label),
-            "test": Pairs(np.array([11, 14]), np.array([15, 16]), label[:2]),
-        },
-    )
+    pairs = {
+        "train": train,
+        "val": Pairs(np.array([10, 11, 12, 13]), np.array([11, 12, 13, 14]), label),
+        "test": Pairs(np.array([11, 14]), np.array([15, 16]), label[:2]),
+    }
+    texts = [f"text {w}" for w in words]
+    return corpus_of(texts, kind="labelled_pairs", groups={"cluster": cluster}, members=members, pairs=pairs)
 
 
 def candidates(corpus):
