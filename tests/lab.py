@@ -43,6 +43,7 @@ GRID = {
     "profile": "smoke",
     "overrides": ["tracking.enabled=false"],
 }
+TOY = ("data=toy_questions", "profile=smoke")
 LIMIT = 300  # seconds until a command counts as hung
 
 
@@ -340,3 +341,26 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = f"from mlflow import MlflowClient; MlflowClient('sqlite:///{path}').search_experiments()"
     subprocess.run([sys.executable, "-c", make], check=True, capture_output=True, timeout=LIMIT)
     return path
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project without data."""
+    lab = Lab(tmp_path_factory.mktemp("project") / "lab")
+    copy_project(lab)
+    return lab
+
+
+@pytest.fixture(scope="session")
+def prepared(project: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project with 400 generated questions and their triplets. Copy it."""
+    lab = project.copy(tmp_path_factory.mktemp("prepared") / "lab")
+    for code, out in lab.scripts(*((stage, *TOY) for stage in ("download", "prepare", "mine"))):
+        assert code == 0, out
+    return lab
+
+
+@pytest.fixture
+def by_hand(prepared: Lab, tmp_path: Path) -> Lab:
+    """A copy of it."""
+    return prepared.copy(tmp_path / "lab")

@@ -16,10 +16,6 @@ def corpus():
     return toy_questions.read(NOWHERE, name="toy_questions")
 
 
-def test_every_question_begins_with_a_capital_and_ends_with_its_mark(corpus):
-    assert all(text[0].isupper() and text.endswith("?") for text in corpus.texts.to_pylist())
-
-
 def test_each_question_stands_in_one_split_and_no_pair_occurs_twice_or_is_one_question(corpus):
     assert sorted(np.concatenate([corpus.members[split] for split in SPLITS]).tolist()) == list(range(len(corpus)))
     for pairs in corpus.pairs.values():
