@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -268,15 +269,16 @@ def stages() -> Callable[[str], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def wait_for() -> Callable[..., None]:
-    """Wait until something is so, as long as a process lives."""
+def wait_for() -> Callable[..., Any]:
+    """Wait until something is so, as long as a process lives; what the condition gives then."""
 
-    def wait(process: subprocess.Popen, what: str, condition: Callable[[], bool]) -> None:
+    def wait(process: subprocess.Popen, what: str, condition: Callable[[], Any]) -> Any:
         end = time.monotonic() + LIMIT
-        while not condition():
+        while not (found := condition()):
             assert process.poll() is None, f"ended before {what}:\n{process.stdout.read()}"
             assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
             time.sleep(0.002)
+        return found
 
     return wait
 
