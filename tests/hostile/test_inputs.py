@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from delimited_text import delimited
 from twicetold.tables.delimited import records
 from twicetold_lab.data.sources import documents, nli, pairs, quora, stsb, uci_news
 from twicetold_lab.data.sources.source_table import left_out, read_quoted, read_unquoted
@@ -25,9 +26,7 @@ TOO_LONG = 200_000
 
 
 def quoted(fields, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(fields)
-    return out.getvalue().encode()
+    return delimited([fields], delimiter).encode()
 
 
 def lines_of(text):
@@ -217,9 +216,8 @@ NOISY = st.text(st.sampled_from('ab",\n\r\t é'), max_size=12)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(VALUES | NOISY, min_size=3, max_size=3), min_size=1, max_size=20), st.sampled_from(",;"))
 def test_what_a_csv_writer_wrote_is_read_back(rows, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerows(rows)  # ends lines with \r\n, so it quotes both
-    found = records(lines_of(out.getvalue()), delimiter=delimiter, width=3)
+    text = delimited(rows, delimiter, end="\r\n")  # quotes both characters
+    found = records(lines_of(text), delimiter=delimiter, width=3)
     assert found.malformed == []
     assert found.values == [value for row in rows for value in row]
 
