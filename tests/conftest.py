@@ -24,7 +24,7 @@ from hydra import compose, initialize_config_dir
 from hypothesis import settings
 from omegaconf import DictConfig
 
-from lab import cells, finished, stages, store, wait_for  # noqa: F401 (fixtures)
+from lab import by_hand, cells, finished, prepared, project, stages, store, wait_for  # noqa: F401 (fixtures)
 from twicetold.pretrained import ModelUnavailable
 from twicetold_lab.data.corpus import Corpus, Pairs
 

@@ -5,6 +5,7 @@ The lab's own `src` is what its stages import, so that an edit there is an edit 
 """
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -14,14 +15,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from fork_server import Batch, Request, forks
+from fork_server import forks
 
 PROJECT = Path(__file__).parents[1]
 COPIED = (
@@ -42,7 +44,20 @@ GRID = {
     "profile": "smoke",
     "overrides": ["tracking.enabled=false"],
 }
+TOY = ("data=toy_questions", "profile=smoke")
 LIMIT = 300  # seconds until a command counts as hung
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Stages that run at the same time."""
+
+    programs: tuple[tuple[str, ...], ...]
+    """Of each its name and its arguments, `("train", "data=quora")`."""
+    killed_after: float | None = None
+    """Share of the time of the last batch that ran to its end; None: this one does."""
+    folder: str | None = None
+    """Of whose files to take the digest afterwards."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ class Ended:
     """How a batch ended."""
 
     ends: list[tuple[int, str]]
-    """Of each script its exit code, and all it printed."""
+    """Of each stage its exit code, and all it printed."""
     digest: str | None
     """Of the batch's folder; None if it has no files."""
 
@@ -87,10 +102,14 @@ class Lab:
             **options,
         )
 
-    def attempt(self, *command: str, limit: float = LIMIT, **options) -> tuple[int, str]:
-        """Run a command in the lab; its exit code, and all it printed. The Python that it starts is a fork."""
+    def fork(self, *command: str, **options) -> subprocess.Popen:
+        """Start a command in the lab; the Python that it starts is a fork."""
         path = f"{forks().python}{os.pathsep}{self.environment['PATH']}"
-        process = self.start(*command, **options | {"env": {"PATH": path} | options.get("env", {})})
+        return self.start(*command, **options | {"env": {"PATH": path} | options.get("env", {})})
+
+    def attempt(self, *command: str, limit: float = LIMIT, **options) -> tuple[int, str]:
+        """Run a command in the lab, in forks; its exit code, and all it printed."""
+        process = self.fork(*command, **options)
         try:
             out, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -106,15 +125,30 @@ class Lab:
 
     def scripts(self, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
         """Run stages with arguments, one after another; for each its exit code, and all it printed."""
-        return [batch.ends[0] for batch in self.batches(*(Batch((command,)) for command in commands))]
+        return [self.attempt("python", f"pipelines/{stage}.py", *rest) for stage, *rest in commands]
 
     def batches(self, *batches: Batch) -> list[Ended]:
-        """Run batches of stages with arguments, `("train", "data=quora")`, one batch after another, in forks."""
-        scripts = [tuple((f"pipelines/{stage}.py", *rest) for stage, *rest in batch.programs) for batch in batches]
-        batches = tuple(replace(batch, programs=found) for batch, found in zip(batches, scripts, strict=True))
-        request = Request(batches, f"{self.root}", self.environment, together=True)
-        answers = forks().run(request, LIMIT * len(batches))
-        return [Ended([(end.code, end.stdout.decode()) for end in one.ends], one.digest) for one in answers]
+        """Run batches of stages, one batch after another."""
+        whole, ended = 0.0, []
+        for batch in batches:
+            began = time.monotonic()
+            running = [self.fork("python", f"pipelines/{stage}.py", *rest) for stage, *rest in batch.programs]
+            if batch.killed_after is not None:
+                time.sleep(batch.killed_after * whole)
+                for process in running:
+                    process.kill()
+            printed = [process.communicate(timeout=LIMIT)[0] for process in running]
+            if batch.killed_after is None:
+                whole = time.monotonic() - began
+            ends = [(process.returncode, out) for process, out in zip(running, printed, strict=True)]
+            ended.append(Ended(ends, batch.folder and self.digest(batch.folder)))
+        return ended
+
+    def digest(self, folder: str) -> str | None:
+        """Of all files under a folder, but for temporary ones that kills leave."""
+        found = {path.removeprefix(folder): content for path, content in self.bytes_of(folder).items()}
+        files = sorted((path, content) for path, content in found.items() if ".tmp-" not in path)
+        return hashlib.sha256(repr(files).encode()).hexdigest() if files else None
 
     def ran(self, *arguments: str) -> list[str]:
         """The stages that `dvc repro` ran, in their order; those taken from the run cache did not run.
@@ -235,15 +269,16 @@ def stages() -> Callable[[str], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def wait_for() -> Callable[..., None]:
-    """Wait until something is so, as long as a process lives."""
+def wait_for() -> Callable[..., Any]:
+    """Wait until something is so, as long as a process lives; what the condition gives then."""
 
-    def wait(process: subprocess.Popen, what: str, condition: Callable[[], bool]) -> None:
+    def wait(process: subprocess.Popen, what: str, condition: Callable[[], Any]) -> Any:
         end = time.monotonic() + LIMIT
-        while not condition():
+        while not (found := condition()):
             assert process.poll() is None, f"ended before {what}:\n{process.stdout.read()}"
             assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
             time.sleep(0.002)
+        return found
 
     return wait
 
@@ -275,13 +310,18 @@ def copy_project(lab: Lab) -> None:
 def set_up(lab: Lab) -> None:
     """Copy the project, with a small grid."""
     copy_project(lab)
+    begin(lab)
+    lab.grid(**GRID)
+    lab.commit()
+
+
+def begin(lab: Lab) -> None:
+    """Make the lab a repository of Git and of DVC."""
     lab.run("git", "init", "--quiet")
     for name, value in {"user.name": "lab", "user.email": "lab@example.org"}.items():
         lab.run("git", "config", name, value)
     lab.run("dvc", "init", "--quiet")
     shutil.copy2(PROJECT / ".dvc" / "config", lab.root / ".dvc" / "config")
-    lab.grid(**GRID)
-    lab.commit()
 
 
 def finish(lab: Lab) -> None:
@@ -303,3 +343,26 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make = f"from mlflow import MlflowClient; MlflowClient('sqlite:///{path}').search_experiments()"
     subprocess.run([sys.executable, "-c", make], check=True, capture_output=True, timeout=LIMIT)
     return path
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project without data."""
+    lab = Lab(tmp_path_factory.mktemp("project") / "lab")
+    copy_project(lab)
+    return lab
+
+
+@pytest.fixture(scope="session")
+def prepared(project: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project with 400 generated questions and their triplets. Copy it."""
+    lab = project.copy(tmp_path_factory.mktemp("prepared") / "lab")
+    for code, out in lab.scripts(*((stage, *TOY) for stage in ("download", "prepare", "mine"))):
+        assert code == 0, out
+    return lab
+
+
+@pytest.fixture
+def by_hand(prepared: Lab, tmp_path: Path) -> Lab:
+    """A copy of it."""
+    return prepared.copy(tmp_path / "lab")

@@ -219,6 +219,9 @@ class OnPretended(Runtime):
         return torch.device(NAME, 0)
 
 
+on_both_devices = pytest.mark.parametrize("device", ["cpu", NAME], indirect=True)
+
+
 @contextmanager
 def pretend() -> Iterator[Operations]:
     """Within this context the device is there; trainings of an `OnPretended` run on it."""

@@ -15,6 +15,16 @@ def family_of(recipe: str) -> str:
     return family
 
 
+def targets(value):
+    """The parts with a `_target_` in settings, at any depth."""
+    if isinstance(value, dict):
+        yield from [value] if isinstance(value.get("_target_"), str) else []
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from targets(item)
+
+
 RECIPES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 FAMILIES = [recipe for recipe in RECIPES if family_of(recipe) == recipe]
 NOT_IN_GRID = {"bge_small", "e5_small", "potion_base_32m", "potion_retrieval_32m", "static_similarity_mrl"}

@@ -5,6 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+
+
+@pytest.fixture
+def device(request):
+    """The CPU, or a device that is not (`pretended_device`), on which trainings are tried in `test_devices`."""
+    asked = getattr(request, "param", "cpu")
+    return torch.device("cpu") if asked == "cpu" else request.getfixturevalue("pretended").device
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from hydra.utils import get_object
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from recipes import FAMILIES, RECIPES
+from recipes import FAMILIES, RECIPES, targets
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
@@ -22,25 +22,14 @@ GROUPS |= {"pretrained", "profile", "sweep", "experiment"}
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
 
-def targets(node):
-    if isinstance(node, DictConfig):
-        if node.get("_target_"):
-            yield node
-        for key in node:
-            yield from targets(node[key]) if not OmegaConf.is_missing(node, key) else ()
-    elif isinstance(node, ListConfig):
-        for item in node:
-            yield from targets(item)
-
-
 @pytest.mark.parametrize(
     ("model", "profile", "data"),
     [(*each, data) for each, data in zip(product(RECIPES, PROFILES), cycle(("toy_news", "quora", "stsb")))],
 )
 def test_every_recipe_composes_with_every_profile(model, profile, data, composed):
     cfg = composed("train", f"data={data}", f"model={model}", f"profile={profile}")
-    for node in targets(cfg):
-        assert callable(get_object(node._target_))
+    for part in targets(OmegaConf.to_container(cfg)):
+        assert callable(get_object(part["_target_"]))
 
 
 @pytest.mark.parametrize("profile", PROFILES)

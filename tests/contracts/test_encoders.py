@@ -10,6 +10,7 @@ from hydra.utils import instantiate
 from safetensors.torch import load, save
 
 import operations
+from pretended_device import on_both_devices
 from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.rows import CsrRows
@@ -24,16 +25,6 @@ class RowsOn(CsrRows):
 
     def gather(self, rows):
         return super().gather(rows).to("pretended")
-
-
-@pytest.fixture
-def device(request):
-    """The CPU, or a device that is not (`pretended_device`), on which trainings are tried in `test_devices`."""
-    asked = getattr(request, "param", "cpu")
-    return torch.device("cpu") if asked == "cpu" else request.getfixturevalue("pretended").device
-
-
-on_both_devices = pytest.mark.parametrize("device", ["cpu", "pretended"], indirect=True)
 
 
 @pytest.fixture(scope="session")

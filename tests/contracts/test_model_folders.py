@@ -10,7 +10,7 @@ import torch
 import yaml
 
 import twicetold
-from recipes import RECIPES
+from recipes import RECIPES, targets
 from twicetold.trained.fitted import WITH_VECTORS
 from twicetold.trained.model_folder import _buildable, construct
 
@@ -18,19 +18,10 @@ CONF = Path(__file__).parents[2] / "conf"
 FITTED = {part.features["_target_"] for part in WITH_VECTORS.parts.values()}
 
 
-def targets(value):
-    """Every `_target_` in a file of settings, at any depth."""
-    if isinstance(value, dict):
-        yield from [value["_target_"]] if isinstance(value.get("_target_"), str) else []
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from targets(item)
-
-
 def named(group, block=None):
     found = [yaml.safe_load(path.read_text()) for path in (CONF / group).glob("*.yaml")]
-    return {target for each in found for target in targets(each if block is None else each.get(block))}
+    parts = [part for each in found for part in targets(each if block is None else each.get(block))]
+    return {part["_target_"] for part in parts}
 
 
 def public_names():

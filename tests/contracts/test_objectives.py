@@ -8,6 +8,7 @@ import torch
 from hydra.utils import instantiate
 from torch.nn.functional import cosine_similarity
 
+from pretended_device import on_both_devices
 from twicetold.encoding import EncodedBatch, Encoding
 
 # The right text of a row is no negative of another row's anchor there.
@@ -37,12 +38,6 @@ CHOICES = [
     "objective=info_nce_dssm objective.negatives=null",
     "objective=info_nce_dssm objective.drawn=true",
 ]
-
-
-@pytest.fixture(params=["cpu", "pretended"])
-def device(request):
-    """The CPU, or a device that is not (`pretended_device`)."""
-    return torch.device("cpu") if request.param == "cpu" else request.getfixturevalue("pretended").device
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +84,7 @@ def push(loss_at):
 
 
 @pytest.mark.parametrize("choice", CHOICES)
+@on_both_devices
 def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, objective_of, loss_of):
     objective = objective_of(*choice.split())
 
@@ -103,6 +99,7 @@ def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, obj
 
 
 @pytest.mark.parametrize("choice", ["info_nce", "triplet", "info_nce_dpr"])
+@on_both_devices
 def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(choice, objective_of, loss_of):
     objective = objective_of(f"objective={choice}", *(["objective.negatives=all"] * (choice == "triplet")))
     anchor, positive = three_pairs(torch.tensor(1.25))
@@ -125,6 +122,7 @@ OF_COSINES = "objective=pair_bce objective.scale=10 objective.threshold=0.5"
 
 
 @pytest.mark.parametrize("choice", [*(f"objective={leaf}" for leaf in PAIRED), OF_COSINES])
+@on_both_devices
 def test_it_trains_a_dense_family_on_labelled_pairs(choice, objective_of, loss_of):
     objective = objective_of(*choice.split())
     random = torch.Generator().manual_seed(0)
@@ -147,6 +145,7 @@ def test_every_leaf_is_tried_here():
 
 
 @pytest.mark.parametrize("leaf", NEEDS)
+@on_both_devices
 def test_one_that_cannot_names_what_it_needs(leaf, objective_of, loss_of):
     objective = objective_of(f"objective={leaf}")
     with pytest.raises(ValueError, match=NEEDS[leaf]):

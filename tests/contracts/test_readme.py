@@ -1,7 +1,6 @@
 """What README and pages under docs/explanation say of results stands in docs/results; README's lines run."""
 
 import csv
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from scripts import script
 from twicetold.commands import app
 
 ROOT = Path(__file__).parents[2]
@@ -104,9 +104,7 @@ def test_models_beside_other_libraries_are_those_of_the_results():
 
 def test_the_picture_is_the_figure_of_the_report(monkeypatch):
     monkeypatch.chdir(ROOT)
-    spec = importlib.util.spec_from_file_location("cost_picture", ROOT / "tools" / "cost_picture.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("tools/cost_picture.py")
     assert module.PICTURE.read_text() == module.picture(module.DATA)
 
 

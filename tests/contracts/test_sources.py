@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
@@ -39,6 +40,13 @@ def test_what_a_mirror_has_of_a_file_looks_like_the_public_one(about, mirror):
         pytest.skip(f"the mirror has no {path.name}")
     content = RemoteFile.from_config(about).content
     assert replace(content, size=None, lines=None).fault(path) is None  # it may have a part of the lines
+
+
+@pytest.mark.parametrize("path", [each for each in LEAVES if OmegaConf.load(each).download], ids=lambda path: path.stem)
+def test_a_file_that_is_not_there_is_named_with_the_command_that_fetches_it(path, tmp_path):
+    leaf = OmegaConf.load(path)
+    with pytest.raises(InstantiationException, match=r"FileNotFoundError\('\S+ is not in .*dvc repro download@"):
+        instantiate(leaf.source, tmp_path, name=leaf.name)
 
 
 def leaf_of(path):

@@ -1,7 +1,5 @@
 """DVC is killed: its stage ends with it, its lock is mended, and what was left behind is no change. About 20 s."""
 
-import importlib.util
-import os
 import shutil
 import signal
 import subprocess
@@ -16,7 +14,8 @@ import yaml
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from voluptuous import MultipleInvalid
 
-from lab import PROJECT
+from lab import PROJECT, Lab
+from scripts import script
 from twicetold.files import TEMPORARY
 
 STAGES = {
@@ -35,52 +34,30 @@ pathlib.Path(name).write_text(str(len(os.listdir(sys.argv[1]))))
 """
 
 
-class Repository:
-    """A DVC project of two stages, with the ignored names of this one."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("DVC_")}
-        self.environment |= {"DVC_SITE_CACHE_DIR": f"{root}.site"}
-        self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        return subprocess.Popen(("dvc", *command), cwd=self.root, env=self.environment, text=True, **streams)
-
-    def run(self, *command: str) -> tuple[int, str]:
-        process = self.start(*command)
-        out, _ = process.communicate(timeout=300)
-        return process.returncode, out
-
-
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A DVC project of two stages, with the ignored names of this one."""
     root = tmp_path_factory.mktemp("dvc") / "project"
     (root / "data").mkdir(parents=True)
     (root / "data" / "one").touch()
+    (root / "src").symlink_to(PROJECT / "src")
     (root / "count.py").write_text(COUNT)
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": STAGES}))
-    repository = Repository(root)
-    assert repository.run("init", "--no-scm", "--quiet")[0] == 0
+    repository = Lab(root)
+    repository.run("dvc", "init", "--no-scm", "--quiet")
     shutil.copy(PROJECT / ".dvcignore", root)
-    code, out = repository.run("repro", "count")
-    assert code == 0, out
+    repository.run("dvc", "repro", "count")
     return repository
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
 @pytest.mark.parametrize("shell", ["bash", "sh"])
-def test_a_stage_ends_when_dvc_alone_is_killed(repository: Repository, shell: str):
-    repository.environment["SHELL"] = shutil.which(shell) or pytest.skip(f"no {shell}")
+def test_a_stage_ends_when_dvc_alone_is_killed(repository: Lab, shell: str, wait_for):
     written = repository.root / "pid"
     written.unlink(missing_ok=True)
-    process = repository.start("repro", "hang")
-    end = time.monotonic() + 120
-    while not (written.exists() and written.read_text()):
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end, "the stage does not start"
-        time.sleep(0.05)
+    path = shutil.which(shell) or pytest.skip(f"no {shell}")
+    process = repository.start("dvc", "repro", "hang", env={"SHELL": path})
+    wait_for(process, "the stage", lambda: written.exists() and written.read_text())
     stage = Path(f"/proc/{written.read_text()}/stat")
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -95,34 +72,28 @@ def test_no_stage_of_the_pipeline_has_a_shell_between_it_and_dvc():
     assert all(stage.get("do", stage)["cmd"].startswith("exec python ") for stage in stages)
 
 
-def run_grid_in(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def run_grid_in(repository: Lab, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module, in the repository's folder."""
     monkeypatch.chdir(repository.root)
-    spec = importlib.util.spec_from_file_location("run_grid", PROJECT / "tools" / "run_grid.py")
-    assert spec is not None
-    assert spec.loader is not None
-    run_grid = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "run_grid", run_grid)
-    spec.loader.exec_module(run_grid)
-    return run_grid
+    return script("tools/run_grid.py")
 
 
-def test_a_lock_that_a_kill_cut_off_is_mended(repository: Repository, monkeypatch: pytest.MonkeyPatch):
+def test_a_lock_that_a_kill_cut_off_is_mended(repository: Lab, monkeypatch: pytest.MonkeyPatch):
     lock = repository.root / ".dvc" / "tmp" / "rwlock"
     lock.write_text("")
-    code, out = repository.run("repro", "count")
+    code, out = repository.attempt("dvc", "repro", "count")
     assert code == 255, "or the repair is needed no more"
     assert "JSON structure is corrupted" in out
     run_grid = run_grid_in(repository, monkeypatch)
     run_grid.mend_lock()
-    assert repository.run("repro", "count")[0] == 0
+    repository.run("dvc", "repro", "count")
     run_grid.mend_lock()  # a whole one, and none, stay as they are
     assert lock.exists()
     lock.unlink()
     run_grid.mend_lock()
 
 
-def git(repository: Repository, *arguments: str) -> None:
+def git(repository: Lab, *arguments: str) -> None:
     who = ("-c", "user.name=lab", "-c", "user.email=lab@example.org")
     subprocess.run(("git", *who, *arguments), cwd=repository.root, check=True, capture_output=True)
 
@@ -136,7 +107,7 @@ def readable(lock: bytes) -> bool:
 
 
 def test_a_dvc_lock_that_was_cut_off_is_not_removed_where_git_refuses_to_say_what_is_committed(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: Lab, monkeypatch: pytest.MonkeyPatch
 ):
     lock = repository.root / "dvc.lock"
     whole, cut = lock.read_bytes(), lock.read_bytes()[:30]
@@ -153,7 +124,7 @@ def test_a_dvc_lock_that_was_cut_off_is_not_removed_where_git_refuses_to_say_wha
 
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_dvc_lock_that_a_kill_cut_off_is_mended_and_nothing_runs_again(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], committed: bool
+    repository: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], committed: bool
 ):
     lock = repository.root / "dvc.lock"
     whole = lock.read_bytes()
@@ -174,20 +145,16 @@ def test_a_dvc_lock_that_a_kill_cut_off_is_mended_and_nothing_runs_again(
         assert f"dvc.lock was cut off: {said}; what has run since comes from DVC's run cache" in capsys.readouterr().out
         assert (lock.read_bytes() == whole) if committed else not lock.exists()
     lock.write_bytes(whole[: cut[-1]])
-    assert repository.run("repro", "count")[0] != 0, "or the repair is needed no more"
+    assert repository.attempt("dvc", "repro", "count")[0] != 0, "or the repair is needed no more"
     run_grid.mend_dvc_lock()
-    code, out = repository.run("repro", "count")
-    assert code == 0, out
-    assert "Running stage" not in out
+    assert "Running stage" not in repository.run("dvc", "repro", "count")
     assert lock.read_bytes() == whole
     shutil.rmtree(repository.root / ".git", ignore_errors=True)
 
 
-def test_what_a_kill_left_behind_is_no_change(repository: Repository):
+def test_what_a_kill_left_behind_is_no_change(repository: Lab):
     left = repository.root / "data" / f"{TEMPORARY}two.x1y2"
     left.mkdir()
     (left / "half").write_text("a")
     (repository.root / "data" / f"{TEMPORARY}three").touch()
-    code, out = repository.run("status", "count")
-    assert code == 0, out
-    assert "up to date" in out
+    assert "up to date" in repository.run("dvc", "status", "count")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from delimited_text import delimited
 from twicetold.tables.delimited import records
 from twicetold_lab.data.sources import documents, pairs, quora, stsb, uci_news
 from twicetold_lab.data.sources.source_table import left_out, read_quoted, read_unquoted
@@ -25,9 +26,7 @@ TOO_LONG = 200_000
 
 
 def quoted(fields, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(fields)
-    return out.getvalue().encode()
+    return delimited([fields], delimiter).encode()
 
 
 def lines_of(text):
@@ -101,6 +100,15 @@ def rows_of(source, path):
     return read_quoted(path, columns, delimiter=delimiter)
 
 
+def require_each_line(data, table, accounted):
+    """Check that lines that begin no row of a file with a header go on with a quoted text."""
+    lines = lines_of(data.decode("utf-8-sig", errors="surrogateescape"))
+    full = {number for number, line in enumerate(lines, 1) if line.strip("\r\n")} - {1}
+    ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in table.columns for end in "\r\n"]
+    assert accounted <= full
+    assert len(full) - len(accounted) == sum(ends)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_of_many_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_is_lost(source, tmp_path):
     data, sound = fuzzed(source)
@@ -111,11 +119,7 @@ def test_of_many_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_
     accounted = np.array([*rows.lines.tolist(), *(row.place for row in rows.bad)])
     assert len(np.unique(accounted)) == len(accounted), "no line is counted twice"
     if source in HEADERS:
-        lines = lines_of(data.decode("utf-8-sig", errors="surrogateescape"))
-        full = {number for number, line in enumerate(lines, 1) if line.strip("\r\n")} - {1}
-        ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in rows.table.columns for end in "\r\n"]
-        assert set(accounted.tolist()) <= full
-        assert len(full) - len(accounted) == sum(ends), "what does not begin a row goes on with a quoted text"
+        require_each_line(data, rows.table, set(accounted.tolist()))
     else:
         assert len(accounted) == data.count(b"\n")
 
@@ -209,9 +213,8 @@ NOISY = st.text(st.sampled_from('ab",\n\r\t é'), max_size=12)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(VALUES | NOISY, min_size=3, max_size=3), min_size=1, max_size=20), st.sampled_from(",;"))
 def test_what_a_csv_writer_wrote_is_read_back(rows, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerows(rows)  # ends lines with \r\n, so it quotes both
-    found = records(lines_of(out.getvalue()), delimiter=delimiter, width=3)
+    text = delimited(rows, delimiter, end="\r\n")  # quotes both characters
+    found = records(lines_of(text), delimiter=delimiter, width=3)
     assert found.malformed == []
     assert found.values == [value for row in rows for value in row]
 
@@ -245,10 +248,7 @@ def test_with_bad_rows_left_out_each_line_of_many_is_read_or_listed_once(source,
     accounted = {*table.lines.tolist(), *listed}
     assert len(accounted) == len(table) + len(listed) == card["rows"]
     assert sum(card["malformed"].values()) == len(listed)
-    full = {n for n, line in enumerate(lines_of(data.decode("utf-8-sig", "surrogateescape")), 1) if line.strip("\r\n")}
-    ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in read.table.columns for end in "\r\n"]
-    assert accounted <= full - {1}
-    assert len(full) - 1 - len(accounted) == sum(ends), "what does not begin a row goes on with a quoted text"
+    require_each_line(data, read.table, accounted)
     assert {str(number) for number in sound.tolist()} <= set(table.filled("key").to_pylist())
     assert card["malformed"]["empty"] > 0
     assert card["malformed"]["not_utf8"] > 0
@@ -342,11 +342,3 @@ def test_a_positive_grade_that_does_not_divide_the_grades_is_refused(tmp_path, p
     (tmp_path / "p.tsv").write_text("a\tb\tsame\n" + "".join("\t".join(row) + "\n" for row in rows))
     with pytest.raises(ValueError, match="positive_grade"):
         own_pairs(tmp_path / "p.tsv", graded=True, positive_grade=positive)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_a_share_of_bad_rows_outside_of_0_and_1_is_refused(tmp_path, share):
-    data, _ = b"1\tt\tu\tp\tb\ts\th\t1\n", None
-    (tmp_path / uci_news.FILE).write_bytes(data)
-    with pytest.raises(ValueError, match="max_bad_rows is a share from 0 to 1"):
-        uci_news.read(tmp_path, name="x", max_bad_rows=share)

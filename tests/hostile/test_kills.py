@@ -1,15 +1,10 @@
 """SIGKILL at random moments: what is there is whole, and the same command run again gives the same bytes.
 
-26 kills of stages by hand and 2 of `dvc repro`. The pipeline's lab takes 100 s more where no other test has made it.
+26 kills of stages by hand; `tests/pipeline/test_resume.py` kills `dvc repro`.
 """
 
-import os
 import random
-import shutil
-import signal
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +14,6 @@ pytestmark = pytest.mark.slow_hostile
 TOY = ("data=toy_questions", "profile=smoke", "hydra.output_subdir=null", "hydra/job_logging=stdout")
 RUN = (*TOY, "model=dae", "tracking.enabled=false", "hydra.run.dir=runs/one")
 TRAINING = ("train", *RUN, "trainer.epochs=6", "trainer.batch_size=16", "trainer.patience=null")
-CELL = "toy_news-dae-0"
-TRAINED = f"runs/{CELL}/trained"
-LONG = ("tracking.enabled=false", "trainer.epochs=24", "trainer.batch_size=8", "trainer.patience=null")
 
 
 def moments(seed: str, count: int) -> list[float]:
@@ -63,25 +55,3 @@ def test_a_killed_evaluation_ends_in_the_same_bytes(by_hand: Lab):
     _, first, *_, last = by_hand.batches(Batch((TRAINING,)), evaluation, *kills, evaluation)
     assert (first.ends[0][0], last.ends[0][0]) == (0, 0), first.ends + last.ends
     assert first.digest == last.digest is not None
-
-
-@pytest.fixture
-def lab(finished: Lab, tmp_path: Path) -> Lab:
-    """The pipeline with a cell that is not trained yet."""
-    lab = finished.copy(tmp_path / "lab")
-    shutil.rmtree(lab.root / TRAINED)
-    lab.grid(data=["toy_news"], model=["dae"], overrides=list(LONG))
-    return lab
-
-
-def test_a_killed_repro_goes_on_when_it_is_called_again(lab: Lab):
-    whole = lab.copy(lab.root.with_name("whole"))
-    whole.run("dvc", "repro", f"train@{CELL}")
-    chance = random.Random(0)
-    for _ in range(2):
-        process = lab.start("dvc", "repro", f"train@{CELL}")
-        time.sleep(chance.uniform(0, 15))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    lab.run("dvc", "repro", f"train@{CELL}")
-    assert lab.bytes_of(TRAINED) == whole.bytes_of(TRAINED)

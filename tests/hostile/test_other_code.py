@@ -1,42 +1,18 @@
 """Code that is edited between two calls of one command, or that is not the installed one: no number is of other code.
 
-A training that is killed does not go on with other code, a sweep repeats no value of other code, a promotion builds on
-none, and a second checkout runs its own.
+A sweep repeats no value of other code, a promotion builds on none, and a copy of the project runs its own.
 """
 
-import os
 import re
 import shutil
-import signal
 
 import pytest
 
 from lab import PROJECT, Lab
 
-DSSM = ("data=toy_questions", "model=dssm", "profile=smoke", "tracking.enabled=false", "trainer.patience=null")
-LONG = (*DSSM, "trainer.epochs=6", "trainer.batch_size=16", "hydra.run.dir=run")
-LOSS = ("src/twicetold_lab/objectives/info_nce.py", "return total / pairs[0]", "return -total / pairs[0]")
 GRID = ("train", "-m", "data=toy_questions", "model=tfidf", "tracking.enabled=false", "features.min_df=1,2")
 SEARCH = ("sweep", "data=toy_questions", "model=dae", "profile=smoke", "trainer.epochs=1", "tracking.enabled=false")
 RAISES = "\nraise RuntimeError('the code of the second checkout')\n"
-IN_WORKERS = f"""
-from multiprocessing import current_process
-if current_process().name != "MainProcess": {RAISES.strip()}
-"""
-
-
-def test_a_killed_training_does_not_go_on_with_other_code(by_hand: Lab, wait_for):
-    fresh = by_hand.copy(by_hand.root.with_name("fresh"))
-    process = by_hand.start("python", "pipelines/train.py", *LONG)
-    wait_for(process, "an epoch", lambda: any((by_hand.root / "build/checkpoints").glob("*/last.ckpt")))
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    assert not (by_hand.root / "run/model").exists()
-    for lab in (by_hand, fresh):
-        lab.edit(*LOSS)
-        ((code, out),) = lab.scripts(("train", *LONG))
-        assert code == 0, out
-    assert by_hand.bytes_of("run/model") == fresh.bytes_of("run/model")
 
 
 def test_a_grid_repeats_no_value_of_other_code_and_a_promotion_builds_on_none(by_hand: Lab):
@@ -84,20 +60,6 @@ def test_an_evaluation_finds_the_run_of_its_training_although_code_was_edited_si
     assert code == 0, out
     (run,) = by_hand.tracked_runs()
     assert {"val/auroc", "test/auroc"} <= set(run.curves)
-
-
-@pytest.mark.parametrize(
-    ("edit", "settings"),
-    [(RAISES, ()), (IN_WORKERS, ("-m", "seed=0,1", "hydra/launcher=processes", "hydra.launcher.processes=2"))],
-    ids=["by itself", "in processes of a launcher"],
-)
-def test_a_second_checkout_in_one_environment_trains_with_its_own_code(by_hand: Lab, edit, settings):
-    by_hand.append("src/twicetold/models/tfidf.py", edit)
-    settings = (*settings, "data=toy_questions", "model=tfidf", "tracking.enabled=false")
-    installed = {"PYTHONPATH": f"{PROJECT / 'src'}"}
-    code, out = by_hand.attempt("python", "pipelines/train.py", *settings, env=installed)
-    assert code != 0
-    assert "the code of the second checkout" in out
 
 
 @pytest.mark.parametrize("how", ["--temp", "--queue"])

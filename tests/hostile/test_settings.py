@@ -27,22 +27,13 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
 
 DAE = (*DATA, "model=dae")
 REFUSED = {
-    (
-        "train",
-        *DAE,
-        "objective.alhpa=3",
-    ): "error: there is no objective.alhpa: did you mean objective.alpha?",
+    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: bge_small, ",
     ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
     ("train", "-m", *DAE, "objective.alpha=1,abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", "-m", *DATA, "model=dae,tfidf", "optimizer.lr=0.1,0.2"): (
         "error: tfidf is not trained here (objective=none and examples=none), so optimizer.lr=0.1 would change nothing"
     ),
-    (
-        "sweep",
-        "data=toy_questions",
-        "model=tfidf",
-    ): "error: conf/sweep/ has no search space for model=tfidf.",
-    ("sweep", *DAE, "trials=many"): "error: trials must be a whole number from 1 on; got 'many'",
+    ("sweep", *DATA[:1], "model=tfidf"): "error: conf/sweep/ has no search space for model=tfidf.",
     # Hydra adds what begins with +, so that it does not refuse an unknown key
     ("train", *DATA, "+experiment=static_emma"): (
         "error: there is no experiment=static_emma: did you mean +experiment=static_ema? There are: "
@@ -77,16 +68,13 @@ def test_a_baseline_in_a_sweep_beside_a_trained_family_may_be_given_what_only_th
     assert "2 finished" in out
 
 
-def test_bad_rows_and_missing_groups_of_ones_own_file_are_answered_with_the_setting_for_them(project: Lab, tmp_path):
+def test_bad_rows_of_ones_own_file_are_answered_with_the_setting_for_them(project: Lab, tmp_path):
     lab = project.copy(tmp_path / "lab")
     rows = [f"text number {n},s{n // 3}" for n in range(120)]
     (lab.root / "mine.csv").write_text("\n".join(["text,event", *rows[:60], ",s20", *rows[60:]]) + "\n")
     own = ("data=documents", "data.source.path=mine.csv", "data.source.text=text", "data.source.story=event")
-    refused, prepared, mined, by_story = lab.scripts(
-        ("prepare", *own),
-        ("prepare", *own, "data.source.bad_rows=skip"),
-        ("mine", *own),
-        ("mine", *own, "data.label=story"),
+    refused, prepared, mined = lab.scripts(
+        ("prepare", *own), ("prepare", *own, "data.source.bad_rows=skip"), ("mine", *own, "data.label=story")
     )
     assert refused[0] == 1
     assert "mine.csv: 1 row cannot be used" in refused[1]
@@ -96,9 +84,7 @@ def test_bad_rows_and_missing_groups_of_ones_own_file_are_answered_with_the_sett
     listed = "data/processed/documents/left_out.csv"
     assert f"121 rows, left out: empty 1 (line 62), listed in {listed}" in prepared[1]
     assert (lab.root / listed).read_text().splitlines()[1].startswith("mine.csv,62,")
-    assert mined[0] == 1
-    assert "error: corpus 'documents' has no group 'category'; it has ['story']: set data.label=story" in mined[1]
-    assert by_story[0] == 0, by_story[1]
+    assert mined[0] == 0, mined[1]
 
 
 def test_texts_that_are_the_same_on_both_sides_stop_only_a_training_that_needs_triplets(by_hand: Lab):

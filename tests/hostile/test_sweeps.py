@@ -74,24 +74,24 @@ def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, w
     folder = folder_of(by_hand)
     (code, out), (more, further) = by_hand.scripts((*SEARCH, "trials=5"), (*SEARCH, "trials=6"))
     assert code == more == 0, out + further
-    assert f"{folder.name}: none are there; the search goes on to 5 trials" in out
+    assert re.search(rf"{folder.name}: .+ are there; the search goes on to 5 trials", out)
     said = re.search(rf"sweep {folder.name}: (\d) finished(?:, (\d) pruned)?$", out, re.MULTILINE)
     assert sum(int(n or 0) for n in said.groups()) == 5, out
     assert re.search(r"^trial|toy_questions dae .* val auroc", out, re.MULTILINE)
     assert "are there; the search goes on to 6 trials" in further
     trials = study_of(folder).trials
-    assert len(trials) == 2 + 2 + 3 + 1, "two killed, tried again, three more, then one"
-    assert [trial.params for trial in trials[:2]] == [trial.params for trial in trials[2:4]]
-    assert [trial.state.name for trial in trials[:2]] == ["FAIL", "FAIL"]
+    killed = [trial for trial in trials if trial.state.name == "FAIL"]
+    assert killed
+    assert len(trials) == len(killed) + 5 + 1, "those killed, tried again among the five, then one"
+    assert all(any(trial.params == other.params for other in trials[trial.number + 1 :]) for trial in killed)
     models = {int(path.parent.name) for path in folder.glob("*/model")}
     assert len(models) == int(re.search(r": (\d) finished", further).group(1)), "those of pruned trials are removed"
 
 
 def test_a_search_goes_on_without_a_worker_that_is_killed_and_is_refused_a_second_time(by_hand: Lab, wait_for):
     process = by_hand.start("python", "pipelines/sweep.py", *SEARCH[1:], "workers=2", "trials=5")
-    wait_for(process, "two trials", lambda: len(workers_of(by_hand)) == 2)
+    first, other = wait_for(process, "two trials", lambda: len(found := workers_of(by_hand)) == 2 and found)
     folder = folder_of(by_hand)
-    first, other = workers_of(by_hand)
     os.kill(first, signal.SIGKILL)
     os.kill(other, signal.SIGSTOP)  # so that the search has not ended when it is called again
     ((code, refused),) = by_hand.scripts((*SEARCH, "trials=5"))
@@ -115,28 +115,28 @@ def test_a_search_goes_on_without_a_worker_that_is_killed_and_is_refused_a_secon
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_job_whose_process_is_killed_ends_as_killed_in_mlflow_and_the_grid_goes_on(
+def test_a_grid_goes_on_without_a_job_whose_process_is_killed_and_the_run_of_that_ends_as_killed(
     by_hand: Lab, store, wait_for, number
 ):
     (by_hand.root / "mlruns").mkdir(exist_ok=True)
     shutil.copy(store, by_hand.root / "mlruns")
-    settings = ("trainer.epochs=60", "trainer.patience=null", "optimizer.lr=0.01,0.02")
-    command = ("python", "pipelines/sweep.py", *TOY[:-1], *settings)
-    process = by_hand.start(*command, "workers=2")
+    settings = ("trainer.epochs=60", "trainer.patience=null", "optimizer.lr=0.01,0.02,0.03")
+    command = ("python", "pipelines/sweep.py", *TOY[:-1], *settings, "workers=2")
+    process = by_hand.start(*command)
     wait_for(process, "a checkpoint", lambda: any(by_hand.root.glob("build/checkpoints/*/last.ckpt")))
     (checkpoint, *_) = by_hand.root.glob("build/checkpoints/*/last.ckpt")
     os.kill(int(checkpoint.parent.with_suffix(".lock").read_text()), number)
     out, _ = process.communicate(timeout=300)
-    if number == signal.SIGKILL:
-        assert process.returncode == 0, out
-        assert f"sweep {folder_of(by_hand).name}: 1 finished" in out
-        lost = r"^lost: process \d+ was killed by signal 9, .* It ran: .*lr=0.0[12]$"
-        assert re.search(lost, out, re.MULTILINE), out
     children = [run for run in by_hand.tracked_runs() if "mlflow.parentRunId" in run.tags]
-    assert sorted(run.status for run in children) == ["FINISHED", "KILLED"]
+    assert sorted(run.status for run in children) == ["FINISHED", "FINISHED", "KILLED"]
     (killed,) = (run for run in children if run.status == "KILLED")
     assert killed.tags["error"]
-    assert "2 finished" in by_hand.run(*command)
+    if number == signal.SIGKILL:
+        assert process.returncode == 0, out
+        lost = re.search(r"^lost: process \d+ was killed by signal 9, .* It ran: .*lr=0.0[123]$", out, re.MULTILINE)
+        assert lost, out
+        assert f"sweep {folder_of(by_hand).name}: 2 finished" in out
+        assert "3 finished" in by_hand.run(*command)
 
 
 def test_the_trial_of_the_values_of_now_is_never_pruned(by_hand: Lab):

@@ -32,7 +32,8 @@ def decision_of(lab):
 
 
 def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab):
-    chosen = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking.enabled=false", f"hydra.run.dir={RUN}")
+    plain = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking.enabled=false")
+    chosen = (*plain, "stacking=logistic", f"hydra.run.dir={RUN}")
     said, _, config = succeed(
         lab,
         ("ensemble", *chosen),
@@ -40,6 +41,12 @@ def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab
         ("ensemble", *chosen[:-1], "--cfg", "job", "--resolve"),
     )
     assert f"the model is in {RUN}/model" in said
+    recipe = json.loads((lab.root / RUN / "model/recipe.json").read_text())
+    weights = [f"{weight:.3g} {name}" for weight, name in zip(recipe["weights"], recipe["members"])]
+    assert f"of {' + '.join(weights)}" in said
+    ((code, out),) = lab.scripts(("evaluate", "-cn", "ensemble", *plain, f"hydra.run.dir={RUN}"))
+    assert code != 0
+    assert "was trained with other stacking than this command has" in out
     by_hand = json.loads((lab.root / RUN / "metrics.json").read_text())
     assert by_hand["test"]["threshold"] == json.loads(decision_of(lab).read_text())["threshold"]
 
@@ -54,20 +61,6 @@ def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab
     assert one == other
 
 
-def test_an_evaluation_reports_the_threshold_that_is_stored_with_the_model(lab):
-    run = f"runs/{QUESTIONS}-tfidf-0"
-    stored = lab.root / run / "model" / "decision.json"
-    decision = json.loads(stored.read_text())
-    stored.write_text(json.dumps(decision | {"threshold": 0.123}))
-    choice = (f"data={QUESTIONS}", "model=tfidf", "tracking.enabled=false", f"hydra.run.dir={run}")
-    try:
-        succeed(lab, ("evaluate", *choice))
-    finally:
-        stored.write_text(json.dumps(decision))
-    metrics = json.loads((lab.root / run / "metrics.json").read_text())
-    assert {metrics[split]["threshold"] for split in ("val", "test")} == {0.123}
-
-
 def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(lab):
     answers = {
         "members=[tfidf,dssm]": "member dssm has no trained model in runs/toy_questions-dssm-0/model: train it first",
@@ -79,19 +72,6 @@ def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(l
         assert code != 0
         assert answer in out
         assert "Traceback" not in out
-
-
-def test_a_stacked_ensemble_is_made_by_hand_and_evaluated_with_the_same_settings_alone(lab):
-    chosen = (f"data={QUESTIONS}", MEMBERS, "tracking.enabled=false", "hydra.run.dir=runs/stacked")
-    said, _ = succeed(
-        lab, ("ensemble", *chosen, "stacking=logistic"), ("evaluate", "-cn", "ensemble", *chosen, "stacking=logistic")
-    )
-    recipe = json.loads((lab.root / "runs/stacked/model/recipe.json").read_text())
-    weights = [f"{weight:.3g} {name}" for weight, name in zip(recipe["weights"], recipe["members"])]
-    assert f"of {' + '.join(weights)}" in said
-    ((code, out),) = lab.scripts(("evaluate", "-cn", "ensemble", *chosen))
-    assert code != 0
-    assert "was trained with other stacking than this command has" in out
 
 
 def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages):

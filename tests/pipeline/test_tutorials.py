@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from fork_server import forks
-from lab import PROJECT, Lab, copy_project
+from lab import PROJECT, Lab, begin, copy_project
 
 pytestmark = pytest.mark.slow
 PAGES = {page.stem: page.read_text() for page in sorted((PROJECT / "docs/tutorials").glob("*.md"))}
@@ -60,11 +60,7 @@ def prepared(tmp_path_factory, store):
         entry.parent.mkdir(parents=True, exist_ok=True)
         entry.write_text(f'#!/bin/sh\nexec python -m {module} "$@"\n')
         entry.chmod(0o755)
-    lab.run("git", "init", "--quiet")
-    for name, value in {"user.name": "lab", "user.email": "lab@example.org"}.items():
-        lab.run("git", "config", name, value)
-    lab.run("dvc", "init", "--quiet")
-    shutil.copy2(PROJECT / ".dvc" / "config", lab.root / ".dvc" / "config")
+    begin(lab)
     (lab.root / ".venv" / "ready").touch()
     lab.commit()
     return lab

@@ -7,24 +7,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from hydra.utils import instantiate
 from typer.testing import CliRunner
 
+from saved_models import save_model
 from twicetold import layout
 from twicetold.commands import app
 from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
-from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.model_folder import save_scorer
+from twicetold.models.static import Static
+from twicetold.models.tfidf import TfIdfCosine
 from twicetold.trained.scoring import Scorer
 
 SOURCE = Path(__file__).parents[2] / "src"
 FEATURES = {"tfidf": TfIdf, "static": WordHashing}
-ENCODERS = {
-    "tfidf": {"_target_": "twicetold.models.tfidf.TfIdfCosine"},
-    "static": {"_target_": "twicetold.models.static.Static", "embedding": 8, "init_std": 0.5, "input_dropout": 0.0},
-}
+ENCODERS = {"tfidf": TfIdfCosine, "static": Static}
+SETTINGS = {"tfidf": {}, "static": {"embedding": 8, "init_std": 0.5, "input_dropout": 0.0}}
 
 
 @pytest.fixture(scope="session")
@@ -45,20 +43,16 @@ def run(questions, tmp_path):
     """Makes the run folder of a model of the tiny questions: `tfidf`, or `static` with weights as initialised."""
 
     def _run(family="tfidf"):
-        featuriser = FEATURES[family]()
-        features = {"_target_": f"{type(featuriser).__module__}.{type(featuriser).__name__}"}
-        featuriser.fit(questions.texts_of("train"))
+        featuriser = FEATURES[family]().fit(questions.texts_of("train"))
         torch.manual_seed(0)
-        encoder = instantiate(ENCODERS[family], **featuriser.shape).eval()
+        encoder = ENCODERS[family](**featuriser.shape, **SETTINGS[family]).eval()
         pairs, texts = questions.pairs["val"], questions.texts.to_pylist()
         sides = ([texts[row] for row in side] for side in (pairs.left, pairs.right))
         scorer = Scorer(featuriser, encoder, None)
         scorer = Scorer(featuriser, encoder, decide(scorer.score(*sides), pairs.label))
         folder = tmp_path / f"questions-{family}-0"
         data = {"name": questions.name, "train": questions.train_digest()}
-        training = UNTRAINED | {"metric": "auroc", "best_value": 0.5}
-        about = {"features": features, "settings": ENCODERS[family], "data": data, "training": training}
-        save_scorer(folder / layout.MODEL, scorer, **about)
+        save_model(folder / layout.MODEL, scorer, settings=SETTINGS[family], data=data)
         return folder
 
     return _run

@@ -1,16 +1,16 @@
 """`tools/gpu_check.py`: what it compares, and what it answers; trainings are on toy data, or replaced."""
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "gpu_check.py"
+import scripts
+
+SCRIPT = scripts.ROOT / "tools" / "gpu_check.py"
 MISSING = ("mlflow", "dvc", "faiss")  # on a machine that is lent for minutes
 NO_IMPORT = f"import sys\nsys.modules.update(dict.fromkeys({MISSING}))\n"
 
@@ -18,9 +18,7 @@ NO_IMPORT = f"import sys\nsys.modules.update(dict.fromkeys({MISSING}))\n"
 @pytest.fixture
 def script(monkeypatch, tmp_path):
     """The script, in a folder without data, that measures no rates."""
-    spec = importlib.util.spec_from_file_location("gpu_check", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = scripts.script("tools/gpu_check.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(script, "prepare", lambda data: None)
     monkeypatch.setattr(script, "measured_rates", lambda device: {"32-true": 1.0, "bf16-mixed": 1.0, "bytes": 1.0})

@@ -1,11 +1,11 @@
 """`tools/make_examples.py`: the shipped files are what it makes, and the tutorial says of them what holds."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import scripts
 import twicetold
 
 ROOT = Path(__file__).parents[2]
@@ -15,10 +15,7 @@ PAGE = (ROOT / "docs/tutorials/dedupe-a-file.md").read_text()
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("make_examples", ROOT / "tools" / "make_examples.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return scripts.script("tools/make_examples.py")
 
 
 def test_the_shipped_files_are_those_of_the_script(script, tmp_path):

@@ -1,28 +1,18 @@
 """`tools/peers.py`: what it makes of a library's links and groups; rensa itself where it is installed."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from scripts import script
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.tfidf import TfIdf
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Links
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "peers.py"
-
 
 @pytest.fixture(scope="module")
 def peers():
-    spec = importlib.util.spec_from_file_location("peers", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    sys.modules["peers"] = script  # dataclasses look their module up
-    spec.loader.exec_module(script)
-    yield script
-    del sys.modules["peers"]
+    return script("tools/peers.py")
 
 
 def texts_of(peers, seed):

@@ -1,6 +1,5 @@
 """What makes a release: the same bytes for the same commit, notes of a version, requirements, workflows."""
 
-import importlib.util
 import io
 import os
 import re
@@ -15,16 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scripts import script
+
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yaml"))
 PINNED = re.compile(r"^\s*(?:- )?uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 
 
 def tool(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return script(f"tools/{name}.py")
 
 
 def packed(file, members, time):

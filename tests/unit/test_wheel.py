@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,6 @@ def test_the_command_works_outside_the_repository(run, tmp_path):
     built = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source)]
     subprocess.run([*pip, *built], check=True, cwd=tmp_path)
     (wheel,) = tmp_path.glob("twicetold-*.whl")
-    data = {file.relative_to(source / "src").as_posix() for file in (source / "src").rglob("*.*")}
-    data = {file for file in data if not file.endswith(".py") and "egg-info" not in file}
-    assert data <= set(zipfile.ZipFile(wheel).namelist())
     subprocess.run([*pip, "install", "--no-deps", "--target", str(target), str(wheel)], check=True, cwd=tmp_path)
     shutil.rmtree(source)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

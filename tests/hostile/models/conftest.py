@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from sklearn.base import BaseEstimator
 
+from saved_models import save_model
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
-from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
 
 TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]
@@ -25,48 +23,20 @@ PARTS = {
 }
 
 
-def target_of(part) -> str:
-    return f"{part.__module__}.{part.__name__}"
-
-
-@pytest.fixture(scope="session")
-def recipe_of():
-    return _recipe_of
-
-
-@pytest.fixture(scope="session")
-def save_model():
-    return _save_model
-
-
-def _recipe_of(part):
-    """A featuriser, and the parts in it, as a recipe names them."""
-    if isinstance(part, list):
-        return [_recipe_of(each) for each in part]
-    if not isinstance(part, BaseEstimator):
-        return part
-    settings = {name: _recipe_of(value) for name, value in part.get_params(deep=False).items()}
-    return {"_target_": target_of(type(part)), **settings}
-
-
-def _save_model(folder: Path, featuriser, family, settings=None) -> Path:
-    """Train nothing, save everything."""
-    settings = settings or {}
-    features = _recipe_of(featuriser)
+def trained(featuriser, family, settings) -> Scorer:
+    """A model that has learnt nothing."""
     torch.manual_seed(0)
     encoder = family(**featuriser.fit(TEXTS).shape, **settings)
-    scorer = Scorer(featuriser, encoder.eval(), Decision(0.5, 2.0, -1.0))
-    data = {"name": "toy", "train": "0" * 64}
-    training = UNTRAINED | {"metric": "auroc", "best_value": 0.5, "epochs": 1, "parameters": 4}
-    settings = {"_target_": target_of(family), **settings}
-    save_scorer(folder, scorer, features=features, settings=settings, data=data, training=training)
-    return folder
+    return Scorer(featuriser, encoder.eval(), Decision(0.5, 2.0, -1.0))
 
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
-    return {name: _save_model(folder / name, *parts) for name, parts in PARTS.items()}
+    about = {"data": {"name": "toy", "train": "0" * 64}, "epochs": 1, "parameters": 4}
+    return {
+        name: save_model(folder / name, trained(*parts), settings=parts[2], **about) for name, parts in PARTS.items()
+    }
 
 
 @pytest.fixture

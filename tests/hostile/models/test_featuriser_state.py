@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from saved_models import recipe_of, save_model
 from twicetold import layout
+from twicetold.evaluation.decision import Decision
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.letter_tfidf import LetterTfIdf
@@ -23,6 +25,7 @@ from twicetold.features.word_hashing import WordHashing
 from twicetold.features.word_trigrams import WordTrigrams
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.trained.model_folder import load_featuriser, load_model
+from twicetold.trained.scoring import Scorer
 
 BILLION = 10**9
 TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]
@@ -89,7 +92,7 @@ STATE = {
 
 
 @pytest.mark.parametrize("damage", STATE)
-def test_state_that_does_not_fit_its_rows_is_refused(recipe_of, tmp_path, damage):
+def test_state_that_does_not_fit_its_rows_is_refused(tmp_path, damage):
     made, changes = STATE[damage]
     featuriser = made().fit(TEXTS)
     save_fitted(featuriser, tmp_path)
@@ -115,8 +118,10 @@ def test_state_that_does_not_fit_its_rows_is_refused(recipe_of, tmp_path, damage
 
 
 @pytest.fixture(scope="module")
-def subwords(save_model, tmp_path_factory):
-    return save_model(tmp_path_factory.mktemp("subwords") / "model", Subwords(max_features=60), TfIdfCosine)
+def subwords(tmp_path_factory):
+    featuriser = Subwords(max_features=60).fit(TEXTS)
+    scorer = Scorer(featuriser, TfIdfCosine(**featuriser.shape).eval(), Decision(0.5, 2.0, -1.0))
+    return save_model(tmp_path_factory.mktemp("subwords") / "model", scorer, settings={}, data={})
 
 
 def tokenizer_of(folder):

@@ -68,8 +68,3 @@ def test_letter_tfidf_rows_are_those_of_scikit_learn_over_the_same_grams():
     unseen = [*QUESTIONS, "Who drove?", "zzz"]
     expected = theirs.transform(unseen).toarray()[:, order]
     np.testing.assert_allclose(matrix(mine.transform(unseen)), expected, atol=1e-6)
-
-
-def test_words_get_columns_and_weights_beside_letters():
-    rows = matrix(LetterTfIdf(words=1).fit(QUESTIONS).transform(QUESTIONS))
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1)[:4], 1, atol=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from twicetold.features import vectors
+from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.features.tokens import Words
 from twicetold.features.vectors import alike, first_words, word_vectors
 
@@ -69,13 +70,17 @@ def test_a_missing_file_is_not_fetched_and_the_message_names_the_command(tmp_pat
     assert not file.parent.exists()
 
 
-def test_the_featuriser_hands_them_to_the_encoder_and_saves_no_copy(file):
+def test_the_featuriser_hands_them_to_the_encoder_saves_no_copy_and_needs_no_file_again(file, tmp_path):
     featuriser = Words(vectors=str(file)).fit(["the bank unheardof"])
     shape = featuriser.shape
     assert shape["width"] == 4
     assert shape["vectors"].shape == (4, 3)
     assert not shape["vectors"][0].any()  # of unknown words
     assert [n for n, v in vars(featuriser).items() if n.endswith("_")] == ["vocabulary_"]
+    save_fitted(featuriser, tmp_path)
+    loaded = load_fitted(Words(vectors="gone"), tmp_path)
+    assert loaded.transform(["bank"]).indices.tolist() == featuriser.transform(["bank"]).indices.tolist()
+    assert loaded.shape == {"width": 4}
 
 
 @pytest.mark.real

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 import pair_networks
-from pair_networks import WITHOUT_A_WORD, assert_is_formula, assert_trains_without_a_word
+from pair_networks import assert_is_formula
 from twicetold.encoding import SparseRows
 from twicetold.layers import alignment
 from twicetold.layers.hashing import word_rows
@@ -77,11 +77,6 @@ def naive_score(encoder, left, right):
 def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(scale, group, monkeypatch):
     monkeypatch.setattr(alignment, "GROUP", group)
     assert_is_formula(encoder_of(scale), naive_score, rows_of)
-
-
-@WITHOUT_A_WORD
-def test_a_batch_without_a_word_still_back_propagates(sides):
-    assert_trains_without_a_word(encoder_of(), sides, rows_of)
 
 
 def test_words_that_are_spelt_the_same_are_read_once(monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity, pad
 
-from pair_networks import WITHOUT_A_WORD, assert_is_formula, assert_trains_without_a_word
+from pair_networks import assert_is_formula
 from twicetold.layers import alignment
 from twicetold.layers.best_match import LEAST
 from twicetold.models.ldc import WAYS, Ldc
@@ -68,11 +68,6 @@ def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(
 ):
     monkeypatch.setattr(alignment, "GROUP", group)
     assert_is_formula(encoder_of(window, decomposition, scale), naive_score)
-
-
-@WITHOUT_A_WORD
-def test_a_batch_without_a_word_still_back_propagates(sides):
-    assert_trains_without_a_word(encoder_of(), sides)
 
 
 @pytest.mark.parametrize(

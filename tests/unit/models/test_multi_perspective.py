@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from pair_networks import WITHOUT_A_WORD, assert_is_formula, assert_trains_without_a_word
+from pair_networks import assert_is_formula, embedded
 from twicetold.models.mp_cnn import MpCnn
 from twicetold.models.mp_lstm import MpLstm
 
@@ -22,21 +22,10 @@ def encoder_of(kind):
     return encoder
 
 
-def naive_embedding(encoder, text):
-    """The paper's network for one text."""
-    values = encoder.embed.weight[text]
-    if isinstance(encoder, MpLstm):
-        forwards = encoder.read.onwards(values)[0]
-        backwards = encoder.read.backwards(values.flip(0))[0].flip(0)
-        return torch.cat([forwards, backwards], 1).mean(0)
-    one, three = (layer.convolution for layer in encoder.convolve)
-    return torch.cat([one(values.T[None])[0], three(torch.nn.functional.pad(values.T[None], (1, 1)))[0]]).tanh().amax(1)
-
-
 def naive_score(encoder, left, right):
     if not any(left) or not any(right):
         return torch.zeros(())
-    u, v = (naive_embedding(encoder, text) for text in (left, right))
+    u, v = (embedded(encoder, text) for text in (left, right))
     alike = [cosine_similarity(w * u, w * v, dim=0) for w in encoder.perspectives.weight]
     return sum(w * m for w, m in zip(encoder.decide.weight[0], alike)) + encoder.decide.bias[0]
 
@@ -44,9 +33,3 @@ def naive_score(encoder, left, right):
 @pytest.mark.parametrize("kind", ["mp_lstm", "mp_cnn"])
 def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(kind):
     assert_is_formula(encoder_of(kind), naive_score)
-
-
-@pytest.mark.parametrize("kind", ["mp_lstm", "mp_cnn"])
-@WITHOUT_A_WORD
-def test_a_batch_without_a_word_still_back_propagates(kind, sides):
-    assert_trains_without_a_word(encoder_of(kind), sides)

@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from twicetold.evaluation.decision import Decision
 from twicetold.features.model_tokens import ModelTokens
 from twicetold.models.film_bert import FilmBert
 from twicetold.models.minilm import MiniLm
 from twicetold.models.minilm_cross import MiniLmCross
-from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.model_folder import load_scorer, save_scorer
 from twicetold.trained.reading import score_pairs, search_matrices
-from twicetold.trained.scoring import Scorer
 
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 
@@ -95,23 +91,3 @@ def test_film_bert_refuses_a_fold_that_does_not_fit(tokens):
         film_bert(tokens, channels=5)
     with pytest.raises(ValueError, match="four convolutions"):
         FilmBert(**tokens.shape, channels=1, filters=[4, 4], windows=[3, 3])
-
-
-@pytest.mark.parametrize(
-    ("build", "settings"),
-    [
-        (MiniLm, {}),
-        (MiniLmCross, {"scale": 5.0}),
-        (FilmBert, {"channels": 32, "filters": [8, 8, 8, 6], "windows": [5, 3, 3, 2]}),
-    ],
-    ids=["minilm", "minilm_cross", "film_bert"],
-)
-def test_a_saved_model_needs_neither_the_models_folder_nor_the_hub(tokens, tiny_bert, tmp_path, build, settings):
-    encoder = build(**tokens.shape, **settings)
-    scorer = Scorer(tokens, encoder.eval(), Decision(0.5, 1.0, 0.0))
-    target = f"{build.__module__}.{build.__name__}"
-    features = {"_target_": "twicetold.features.model_tokens.ModelTokens", **tokens.get_params(), "model": "gone/away"}
-    settings = {"_target_": target, **settings}
-    save_scorer(tmp_path / "model", scorer, features=features, settings=settings, data={}, training=UNTRAINED)
-    loaded = load_scorer(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.score(TEXTS, TEXTS[::-1]), scorer.score(TEXTS, TEXTS[::-1]))

@@ -8,9 +8,7 @@ from torch.nn.functional import cosine_similarity, gelu, pad
 from pair_networks import (
     LEFT,
     RIGHT,
-    WITHOUT_A_WORD,
     assert_is_formula,
-    assert_trains_without_a_word,
     rows_of,
     score,
 )
@@ -70,11 +68,6 @@ def naive_score(encoder, left, right):
 def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(blocks, given, group, monkeypatch):
     monkeypatch.setattr(alignment, "GROUP", group)
     assert_is_formula(encoder_of(blocks, **given), naive_score)
-
-
-@WITHOUT_A_WORD
-def test_a_batch_without_a_word_still_back_propagates(sides):
-    assert_trains_without_a_word(encoder_of(), sides)
 
 
 def test_a_word_is_its_column_and_those_of_its_n_grams_and_is_marked_where_both_texts_have_it():

@@ -1,6 +1,5 @@
 """Files of rows: what is read, what is refused, and what is written."""
 
-import csv
 import gzip
 import io
 import json
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from delimited_text import delimited
 from twicetold.tables import reading, streams
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
@@ -25,12 +25,6 @@ ROWS = [
     ["3", "n/a", "NA"],
 ]
 HEADER = ["id", "question1", "question2"]
-
-
-def delimited(rows, delimiter=","):
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def packed(data, suffix):

@@ -1,20 +1,12 @@
 """What separates the fields of a file, by its first lines."""
 
-import csv
-import io
-
 import pytest
 
+from delimited_text import delimited
 from twicetold.tables.files import choose_text, open_rows, write_rows
 from twicetold.tables.separators import SEPARATORS, recognised, separator_of
 
 ROWS = [["id", "title", "price"], ["1", 'a, "b"; c', "3,50"], ["2", "d|e\tf", "1.234,00"], ["3", "two\nlines", ""]]
-
-
-def delimited(rows, separator):
-    stream = io.StringIO()
-    csv.writer(stream, delimiter=separator, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
 
 
 def read(path, *, skip_bad=False, **options):

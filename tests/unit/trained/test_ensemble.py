@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from saved_models import save_model
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
@@ -21,8 +22,7 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble, Weights, constant
-from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble, save_scorer
+from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold.trained.vectors_identity import fingerprint
@@ -65,11 +65,7 @@ def saved(trained, questions, tmp_path):
     def _saved(name, *, train=None, pretrained_on=(), **settings):
         folder = tmp_path / name / layout.MODEL
         data = {"name": questions.name, "train": questions.train_digest() if train is None else train}
-        features = {"_target_": "twicetold.features.word_hashing.WordHashing"}
-        encoder = {"_target_": "twicetold.models.static.Static", **STATIC}
-        training = UNTRAINED | {"metric": "auroc", "best_value": 0.5, "parameters": 7}
-        scorer = trained("static", **settings)
-        save_scorer(folder, scorer, features=features, settings=encoder, data=data, training=training)
+        save_model(folder, trained("static", **settings), settings=STATIC, data=data, parameters=7)
         recipe = json.loads((folder / layout.RECIPE).read_text()) | {"pretrained_on": list(pretrained_on)}
         write_json(folder / layout.RECIPE, {key: recipe[key] for key in recipe if key != "seen"})
         return folder
@@ -84,15 +80,6 @@ def sides_of(corpus):
 
 def log_odds(model, left, right):
     return model.decision.slope * model.score(left, right) + model.decision.intercept
-
-
-def test_the_score_is_the_mean_of_the_members_calibrated_log_odds(trained, questions):
-    decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 0.25, 4.0), Decision(0.0, 11.0, 0.5)
-    kinds = ("static", "static_mlp", "tfidf")
-    members = {kind: trained(kind, decision=decision) for kind, decision in zip(kinds, decisions)}
-    sides = sides_of(questions)
-    expected = np.mean([log_odds(member, *sides) for member in members.values()], axis=0)
-    np.testing.assert_allclose(Ensemble(members, decisions[0], False).score(*sides), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_documents_are_scored_by_the_dot_product_of_search_vectors(trained, questions):

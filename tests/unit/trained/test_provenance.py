@@ -30,25 +30,24 @@ def mined(tmp_path):
     return tmp_path / "mined"
 
 
-def test_what_begins_with_nothing_has_seen_nothing():
-    assert pretrained_on(PLAIN) == []
-    assert pretrained_on(PLAIN | {"examples": None, "features": {"pretrained_on": ""}}) == []
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, []),
+        ({"examples": None, "features": {"pretrained_on": ""}}, []),
+        ({"features": {"pretrained_on": "questions"}}, ["questions"]),
+        ({"features": {"bag": {}, "words": TOKENS}}, ["questions"]),
+    ],
+)
+def test_features_and_their_parts_say_what_they_were_pretrained_on(config, expected):
+    assert pretrained_on(PLAIN | config) == expected
 
 
-@pytest.mark.parametrize("features", [{"pretrained_on": "questions"}, {"bag": {}, "words": TOKENS}])
-def test_features_and_their_parts_say_it(features):
-    assert pretrained_on(PLAIN | {"features": features}) == ["questions"]
-
-
-def test_a_student_has_seen_what_its_teacher_had(mined):
-    assert pretrained_on(PLAIN | {"examples": {"mined": str(mined)}}) == ["questions"]
+def test_a_student_has_seen_what_its_teacher_had_and_what_was_seen_in_several_ways_is_said_once(mined):
+    examples = {"examples": {"mined": str(mined)}}
+    assert pretrained_on(PLAIN | examples) == pretrained_on({"features": TOKENS} | examples) == ["questions"]
     (mined / f"pseudo_labels{layout.TRIPLETS_CARD}").write_text("{}")
-    assert pretrained_on(PLAIN | {"examples": {"mined": str(mined)}}) == []
-
-
-def test_what_was_seen_in_several_ways_is_said_once(mined):
-    config = {"features": TOKENS, "examples": {"mined": str(mined)}}
-    assert pretrained_on(config) == ["questions"]
+    assert pretrained_on(PLAIN | examples) == []
 
 
 def test_a_saved_model_says_what_it_had_seen(model):

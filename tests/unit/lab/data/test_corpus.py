@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from twicetold_lab.data import corpus as module
 from twicetold_lab.data.corpus import Corpus, Pairs
 
 
@@ -21,6 +22,14 @@ def test_a_saved_corpus_loads_as_it_was(kind, tmp_path, request):
     corpus = request.getfixturevalue(kind)
     corpus.save(tmp_path / "c")
     assert same(corpus, Corpus.load(tmp_path / "c"))
+
+
+def test_a_corpus_that_is_replaced_while_it_is_read_is_never_read_in_parts(news, tmp_path, monkeypatch):
+    news.save(tmp_path / "c")
+    read = module.pq.read_table
+    monkeypatch.setattr(module.pq, "read_table", lambda *file, **how: news.save(tmp_path / "c") or read(*file, **how))
+    with pytest.raises(OSError, match="was replaced by another command while it was read"):
+        Corpus.load(tmp_path / "c")
 
 
 def test_a_missing_corpus_says_how_to_make_it(tmp_path):

@@ -20,7 +20,7 @@ from twicetold_lab.data.transfer import OVERLAP, Patience
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
 SHA = hashlib.sha256(DATA).hexdigest()
-QUICK = Patience(attempts=3, first_wait=0.0, timeout=5.0)
+QUICK = Patience(attempts=3, first_wait=0.0, timeout=30.0)  # of a busy machine
 
 
 @dataclass

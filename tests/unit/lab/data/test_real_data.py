@@ -1,12 +1,12 @@
 """The sources on the real data. The mirror may hold a subset, so counts are bounds and identities."""
 
-import importlib.util
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import scripts
 from twicetold_lab.data.download import RemoteFile, fetch
 from twicetold_lab.data.sources import quora, stsb, uci_news, uci_news_by_time
 from twicetold_lab.data.sources.quora import fingerprints
@@ -16,7 +16,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(not MIRROR, reason="TWICETOLD_MIRROR is not set: there is no real data to read"),
 ]
-SCRIPT = Path(__file__).parents[4] / "tools" / "wang_fingerprints.py"
 FILES = {
     "uci_news": ["newsCorpora.csv"],
     "quora": ["quora_duplicate_questions.tsv"],
@@ -75,10 +74,7 @@ def script():
     folder = Path(MIRROR, "quora", "Quora_question_pair_partition")
     if not folder.is_dir():
         pytest.skip(f"the mirror has no {folder.name}")
-    spec = importlib.util.spec_from_file_location("wang_fingerprints", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module, folder
+    return scripts.script("tools/wang_fingerprints.py"), folder
 
 
 def test_the_fingerprints_in_the_package_are_those_of_the_published_files(script):

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from small_corpora import corpus_of
 from twicetold_lab.data.clusters import duplicate_clusters
-from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from twicetold_lab.data.corpus import UNKNOWN, Pairs
 from twicetold_lab.mining.pseudo_labels import PseudoPairs, mine
 
 TRAIN, VAL, TEST = range(12), (10, 11, 12, 13, 14), (11, 14, 15, 16)
@@ -35,40 +36,30 @@ def questions_of(words, pairs):
     members = {name: np.array(of) for name, of in (("train", TRAIN), ("val", VAL), ("test", TEST))}
     cluster = duplicate_clusters(17, left=train.left[same], right=train.right[same], members=members["train"])
     label = np.array([1.0, 0.0, 1.0, 0.0], np.float32)
-    return Corpus(
-        name="small",
-        kind="labelled_pairs",
-        ids=pa.array([str(n) for n in range(17)]),
-        texts=pa.array([f"text {w}" for w in words]),
-        groups={"cluster": cluster},
-        members=members,
-        pairs={
-            "train": train,
-            "val": Pairs(np.array([10, 11, 12, 13]), np.array([11, 12, 13, 14]), label),
-            "test": Pairs(np.array([11, 14]), np.array([15, 16]), label[:2]),
-        },
-    )
+    pairs = {
+        "train": train,
+        "val": Pairs(np.array([10, 11, 12, 13]), np.array([11, 12, 13, 14]), label),
+        "test": Pairs(np.array([11, 14]), np.array([15, 16]), label[:2]),
+    }
+    texts = [f"text {w}" for w in words]
+    return corpus_of(texts, kind="labelled_pairs", groups={"cluster": cluster}, members=members, pairs=pairs)
 
 
 def candidates(corpus):
     """Every unlabelled pair of train texts that share a word, by looking at all of them; each text counts once."""
-    texts = corpus.texts.to_pylist()
-    unseen = {texts[n] for n in (*VAL, *TEST)}
-    free = [n for n in TRAIN if texts[n] not in unseen and texts[n] not in texts[:n]]
-    link = {n: {n} for n in range(17)}
+    texts, every = corpus.texts.to_pylist(), range(len(corpus))
+    unseen = {texts[n] for split in ("val", "test") for n in corpus.members[split]}
+    free = [n for n in corpus.members["train"].tolist() if texts[n] not in unseen and texts[n] not in texts[:n]]
+    link = {n: {n} for n in every}
     train = list(zip(*(side.tolist() for side in vars(corpus.pairs["train"]).values()), strict=True))
     same = [(a, b) for a, b, label in train if label == 1]
-    same += [(a, b) for a in range(17) for b in range(17) if texts[a] == texts[b]]
-    for _ in range(17):
+    same += [(a, b) for a in every for b in every if texts[a] == texts[b]]
+    for _ in every:
         for a, b in same:
             link[a] = link[b] = link[a] | link[b]
     labelled = {frozenset((x, y)) for a, b, _ in train for x in link[a] for y in link[b]}
-    return [
-        (left, right)
-        for left in free
-        for right in free
-        if left < right and right not in link[left] and frozenset((left, right)) not in labelled
-    ]
+    pairs = [(one, other) for one in free for other in free if one < other and other not in link[one]]
+    return [pair for pair in pairs if frozenset(pair) not in labelled], free, link
 
 
 @given(
@@ -93,7 +84,7 @@ def test_hard_labels_are_those_of_sure_unlabelled_neighbours_of_train_alone(
     found = mine(corpus, teacher, **HARD | {"neighbours": neighbours, "above": above, "below": below})
     got = dict(zip(zip(found.left.tolist(), found.right.tolist()), found.label.tolist()))
     expected = {}
-    for left, right in candidates(corpus):
+    for left, right in candidates(corpus)[0]:
         p = teacher.probability(np.array([left]), np.array([right])).item()
         if p >= above or p <= below:
             expected[left, right] = float(p >= above)
@@ -108,37 +99,19 @@ def test_hard_labels_are_those_of_sure_unlabelled_neighbours_of_train_alone(
     np.testing.assert_array_equal(found.probability, teacher.probability(found.left, found.right))
 
 
-def nearest(corpus, *, neighbours):
-    """The unlabelled pairs of each train text with the others most like it, by looking at all of them."""
-    texts, train = corpus.texts.to_pylist(), corpus.members["train"].tolist()
-    unseen = {texts[n] for split in ("val", "test") for n in corpus.members[split].tolist()}
-    free = [n for n in train if texts[n] not in unseen]
-    assert len({texts[n] for n in free}) == len(free), "the reference takes all texts for different"
-    rows = TfidfVectorizer(sublinear_tf=True).fit_transform([texts[n] for n in free])
-    cosine = (rows @ rows.T).toarray()
-    cluster = corpus.groups["cluster"]
-    linked = lambda a, b: a == b or (cluster[a] == cluster[b] and cluster[a] >= 0)  # noqa: E731
-    pairs = corpus.pairs["train"]
-    labelled = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
-    found = {}
-    for row, text in enumerate(free):
-        others = [(cosine[row, k], other) for k, other in enumerate(free) if not linked(text, other) and cosine[row, k]]
-        least = sorted((c for c, _ in others), reverse=True)[: neighbours + 1]
-        for c, other in others:
-            known = any(
-                (linked(a, text) and linked(b, other)) or (linked(a, other) and linked(b, text)) for a, b in labelled
-            )
-            if not known and c >= (least[neighbours - 1] if len(least) >= neighbours else 0) - 1e-6:
-                found[tuple(sorted((text, other)))] = c
-    return found
-
-
 def test_pairs_are_unlabelled_neighbours_of_train_alone(questions, random_teacher):
     found = mine(questions, random_teacher(len(questions), seed=1), **SOFT)
     got = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
-    assert len(got) == len(found) > 0
-    assert got <= set(nearest(questions, neighbours=3)), "ties aside, nothing but the nearest"
-    assert {n for pair in got for n in pair} <= set(questions.members["train"].tolist())
+    pairs, free, link = candidates(questions)
+    assert 0 < len(got) == len(found)
+    assert got <= set(pairs)
+    rows = TfidfVectorizer(sublinear_tf=True).fit_transform([questions.texts[n].as_py() for n in free])
+    cosine = {one: dict(zip(free, row)) for one, row in zip(free, (rows @ rows.T).toarray())}
+
+    def nearer(one, other):
+        return sum(cosine[one][n] > cosine[one][other] + 1e-6 for n in free if n not in link[one])
+
+    assert all(min(nearer(a, b), nearer(b, a)) < SOFT["neighbours"] for a, b in got), "ties aside, the nearest alone"
     assert found.card["candidates"] == found.card["already_labelled"] + len(found)
 
 

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import hydra
 import numpy as np
-import pyarrow as pa
 import pytest
 from hydra.utils import instantiate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from small_corpora import corpus_of
+from twicetold_lab.data.corpus import UNKNOWN, Pairs
 from twicetold_lab.mining import bm25, cluster, random
 
 CONF = Path(__file__).parents[4] / "conf"
@@ -23,15 +23,8 @@ def build(texts, codes, split, *, kind="documents", pairs=()):
     columns = list(zip(*pairs, strict=True)) if pairs else [(), (), ()]
     train = Pairs(*(np.array(c, dtype=t) for c, t in zip(columns, (np.int64, np.int64, np.float32), strict=True)))
     one = {s: Pairs(members[s][:1], members[s][1:2], np.ones(1, np.float32)) for s in ("val", "test")}
-    return Corpus(
-        name="small",
-        kind=kind,
-        ids=pa.array([str(i) for i in range(len(texts))]),
-        texts=pa.array(texts),
-        groups={"g": np.array(codes, dtype=np.int64)},
-        members=members,
-        pairs={} if kind == "documents" else {"train": train, **one},
-    )
+    pairs = {} if kind == "documents" else {"train": train, **one}
+    return corpus_of(texts, kind=kind, groups={"g": np.array(codes, dtype=np.int64)}, members=members, pairs=pairs)
 
 
 @st.composite

@@ -106,24 +106,22 @@ def test_the_in_batch_likelihood_of_classes_is_metric_learnings_nt_xent(size, nu
     assert_equals_metric_learning(ours, pml.NTXentLoss(temperature=0.1)(embedding, label), embedding)
 
 
-def apart(embedding, label):
+def apart(embedding):
     """Moved so that no two are coincident: there d has no gradient, and each library chooses its own."""
-    return embedding.detach().add(torch.randn_like(embedding) * 0.05).requires_grad_(), label
+    return embedding.detach().add(torch.randn_like(embedding) * 0.05).requires_grad_()
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("size", "number"), SIZES)
 def test_the_triplet_loss_over_all_triplets_is_metric_learnings(size, number, seed):
     torch.manual_seed(seed)
-    embedding, label = apart(*texts(size, seed, number))
-    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    tied, label = texts(size, seed, number)
+    embedding = apart(tied)
+    ours, of_tied = (
+        margin_loss("all")(EncodedBatch(Encoding(each), label=label))["loss"] for each in (embedding, tied)
+    )
     assert_equals_metric_learning(ours, pml.TripletMarginLoss(margin=0.2)(embedding, label), embedding)
-
-
-def test_coincident_points_count_as_in_metric_learning():
-    embedding, label = texts(30, 0, 4)
-    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
-    assert ours.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(embedding, label).item(), rel=1e-5)
+    assert of_tied.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(tied, label).item(), rel=1e-5)
 
 
 def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_length():
@@ -188,19 +186,6 @@ def test_an_empty_selection_gives_a_zero_that_back_propagates(negatives):
         loss.backward()
         assert loss.item() == 0
         assert not embedding.grad.any()
-
-
-@pytest.mark.parametrize("negatives", [None, 1, 3])
-def test_with_a_few_rows_as_negatives_an_anchor_has_its_own_mined_ones_alone(negatives):
-    encoded = batch(6, 2, mined=3, groups=False, labels=False)
-    scores = cosines(encoded) / 0.3
-    losses = []
-    for i in range(6):
-        far = [j for j in range(6) if j != i and (negatives is None or (j - i) % 6 <= negatives)]
-        far += [6 + k for k in range(18) if negatives is None or k % 6 == i]
-        losses.append(torch.logsumexp(scores[i, [i, *far]], 0) - scores[i, i])
-    expected = torch.stack(losses).mean().item()
-    assert nce(negatives=negatives)(encoded)["loss"].item() == pytest.approx(expected)
 
 
 def test_given_triplets_are_each_of_the_rows_mined_ones():
@@ -296,13 +281,6 @@ def test_blocks_of_rows_change_nothing(objective, monkeypatch):
     whole = run()
     monkeypatch.setattr(row_blocks, "_blocks", lambda a, o: [slice(s, min(s + 4, len(a))) for s in range(0, len(a), 4)])
     torch.testing.assert_close(run(), whole)
-
-
-def test_in_mixed_precision_scores_are_still_exact():
-    encoded = batch(8, 0)
-    expected = nce()(encoded)["loss"].item()
-    with torch.autocast("cpu", torch.bfloat16):
-        assert nce()(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
 
 
 def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():

@@ -37,7 +37,7 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_
             weights += [math.exp(gamma * cos(q[i], d[j])) for j in range(size) if j != i and stands(i, j)]
             weights += [math.exp(gamma * cos(q[k], d[k])) for k in range(size) if different_pairs and not same[k]]
             if n is not None:
-                weights += [math.exp(gamma * cos(q[i], n[j])) for j in range(size) if j == i or mined_stands(i, j)]
+                weights += [math.exp(gamma * cos(q[i], n[k])) for k in range(len(n)) if mined_stands(i, k)]
             terms.append(-math.log(weights[0] / sum(weights)))
         return sum(terms) / max(len(terms), 1)
 
@@ -51,7 +51,8 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_
 
     def mined_stands(i, j):
         group, other = encoded.group, encoded.negative_group
-        return negatives is None and not (group is not None and group[i] != -1 and group[i] == other[j])
+        kin = group is not None and group[i] != -1 and group[i] == other[j]
+        return j % size == i or (negatives is None and not kin)
 
     total = 0.0
     for view in range(1 if encoded.anchor.extra is None else encoded.anchor.extra.query.shape[1]):
@@ -68,7 +69,7 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_
     seed=st.integers(0, 1000),
     labels=st.booleans(),
     groups=st.booleans(),
-    mined=st.integers(0, 1),
+    mined=st.integers(0, 3),
     views=st.sampled_from([None, 1, 3]),
     negatives=st.sampled_from([None, 1, 3]),
     symmetric=st.booleans(),

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 
+from small_corpora import corpus_of
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
 from twicetold.trained.reading import EncodedTexts
-from twicetold_lab.data.corpus import Corpus, Pairs
+from twicetold_lab.data.corpus import Pairs
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.retrieval import CorpusSearch
 from twicetold_lab.scoring.corpus_search import asked_of, search_reports, texts_to_search
@@ -30,25 +30,14 @@ def corpus_of_pairs(kind="labelled_pairs", **card):
         "val": pairs((5, 9, same), (7, 9, other)),
         "test": pairs((0, 3, same), (3, 4, same), (8, 9, other)),
     }
-    return Corpus(
-        name="small",
-        kind=kind,
-        ids=pa.array([str(i) for i in range(10)]),
-        texts=pa.array(["a", "b", "c", "d", "e", "f", "f", "h", "i", "j"]),
-        groups={},
-        members={s: np.unique(np.concatenate([p.left, p.right])) for s, p in splits.items()},
-        pairs=splits,
-        card=card,
-    )
+    texts = ["a", "b", "c", "d", "e", "f", "f", "h", "i", "j"]
+    return corpus_of(texts, kind=kind, groups={}, pairs=splits, card=card)
 
 
 def corpus_of_documents():
     """Stories 0 (texts 0, 1, 4), 1 (2, 5) and one of unknown story; categories are no answers."""
-    return Corpus(
-        name="small",
-        kind="documents",
-        ids=pa.array([str(i) for i in range(6)]),
-        texts=pa.array(list("abcdef")),
+    return corpus_of(
+        list("abcdef"),
         groups={"story": np.array([0, 0, 1, -1, 0, 1]), "category": np.zeros(6, np.int64)},
         members={"train": np.array([0, 1, 2]), "val": np.array([3]), "test": np.array([4, 5])},
     )

@@ -84,9 +84,3 @@ def test_a_limit_keeps_both_labels_and_the_fields_of_the_texts_that_stay(tmp_pat
     assert set(corpus.pairs["train"].label) == {0, 1}
     values = zip(*(column.to_pylist() for column in corpus.fields.values()), strict=True)
     assert [" ".join(" ".join(row).split()) for row in values] == corpus.texts.to_pylist()
-
-
-def test_a_missing_file_is_named(tmp_path):
-    write(tmp_path, {"train": PARTS["train"]})
-    with pytest.raises(FileNotFoundError, match=r"valid\.txt is not in"):
-        read(tmp_path)

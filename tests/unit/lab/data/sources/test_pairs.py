@@ -67,22 +67,12 @@ def test_a_column_may_say_the_split(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("label", "options", "message"),
-    [
-        ("yes", {}, r"line 4, column 'same': expected 0, 1, true or false; got 'yes'"),
-        ("0.5", {}, r"line 4, column 'same': expected 0, 1, true or false; got '0.5'"),
-        ("", {}, r"line 4, column 'same': expected 0, 1, true or false, not an empty one; got ''"),
-        (
-            "nan",
-            {"graded": True, "positive_grade": 1},
-            r"line 4, column 'same': expected a number from -1,000,000 to 1,000,000; got 'nan'",
-        ),
-    ],
+    ("label", "said"), [("yes", "; got 'yes'"), ("0.5", "; got '0.5'"), ("", ", not an empty one; got ''")]
 )
-def test_a_wrong_label_is_named_by_its_line(tmp_path, label, options, message):
+def test_a_wrong_label_is_named_by_its_line(tmp_path, label, said):
     rows = [("a", "b", "1"), ("c", "d", "0"), ("e", "f", label)]
-    with pytest.raises(ValueError, match=message):
-        read(write(tmp_path / "p.tsv", rows), **options)
+    with pytest.raises(ValueError, match=f"line 4, column 'same': expected 0, 1, true or false{said}"):
+        read(write(tmp_path / "p.tsv", rows))
 
 
 def test_limit_keeps_both_labels_in_every_split(tmp_path):

@@ -115,9 +115,7 @@ def test_bad_entries_of_an_archive_are_counted_with_their_places(tmp_path):
 
 
 @pytest.mark.parametrize("broken", [{"train": {"a": 1}}, {"train": [1]}, {"train": []}])
-def test_an_archive_with_something_else_and_a_missing_file_are_named(tmp_path, broken):
-    with pytest.raises(FileNotFoundError, match=r"hlgd_classification_0.1.zip is not in"):
-        read("hlgd", tmp_path)
+def test_an_archive_with_something_else_is_named(tmp_path, broken):
     write_hlgd(tmp_path, **broken)
     with pytest.raises(ValueError, match=r"train.json"):
         read("hlgd", tmp_path)

@@ -1,11 +1,10 @@
-import csv
 import hashlib
-import io
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from delimited_text import delimited
 from twicetold_lab.data.sources import quora
 from twicetold_lab.data.sources.quora import FingerprintedPairs, fingerprints
 from twicetold_lab.data.splits import TEST, VAL
@@ -14,9 +13,7 @@ HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 
 
 def write(folder, rows, extra=""):
-    buffer = io.StringIO()
-    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows(rows)
-    (folder / "quora_duplicate_questions.tsv").write_text(HEADER + buffer.getvalue() + extra)
+    (folder / "quora_duplicate_questions.tsv").write_text(HEADER + delimited(rows, "\t") + extra)
     return folder
 
 

@@ -1,11 +1,11 @@
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from small_corpora import corpus_of
+from twicetold_lab.data.corpus import UNKNOWN, Pairs
 from twicetold_lab.data.sources import audit
 
 
@@ -16,15 +16,8 @@ def pair_corpus(kind="labelled_pairs", grades=(1, 0, 1, 0)):
         "val": Pairs(np.array([6, 6]), np.array([7, 7]), np.array([1, 0], np.float32)),
         "test": Pairs(np.array([0, 0, 5, 6]), np.array([2, 3, 1, 7]), np.array(grades, np.float32)),
     }
-    return Corpus(
-        name="x",
-        kind=kind,
-        ids=pa.array(list("01234567")),
-        texts=pa.array(texts),
-        groups={"cluster": np.array([0, 0, 0, 1, 2, UNKNOWN, UNKNOWN, UNKNOWN])},
-        members={"train": np.arange(5), "val": np.array([6, 7]), "test": np.array([0, 1, 2, 3, 5, 6, 7])},
-        pairs=pairs,
-    )
+    groups = {"cluster": np.array([0, 0, 0, 1, 2, UNKNOWN, UNKNOWN, UNKNOWN])}
+    return corpus_of(texts, kind=kind, groups=groups, pairs=pairs)
 
 
 def test_the_pair_audit_counts_what_train_gives_away():
@@ -60,11 +53,8 @@ def test_one_class_alone_has_no_auroc_and_grades_have_none_at_all():
 
 
 def test_the_document_audit_counts_shared_stories_texts_and_overlap_in_time():
-    corpus = Corpus(
-        name="x",
-        kind="documents",
-        ids=pa.array(list("012345")),
-        texts=pa.array(["a", "b", "c", "a", "e", "f"]),
+    corpus = corpus_of(
+        ["a", "b", "c", "a", "e", "f"],
         groups={"story": np.array([0, 1, 2, 0, 2, UNKNOWN])},
         members={"train": np.array([0, 1]), "val": np.array([2]), "test": np.array([3, 4, 5])},
     )
