@@ -33,13 +33,14 @@ from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
-from twicetold.tables.files import open_rows
+from twicetold.tables.files import Rows, open_rows
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 
 PAIRS = 100  # drawn unless another number is asked for
+SEED = 0
 SCORE = "score"  # name of the cosines beside a draw
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
 
@@ -105,15 +106,18 @@ class Labelling:
         answered = self.labels.keys() | self.skipped
         return next((number for number in range(len(self.pairs)) if number not in answered), None)
 
-    def label(self, number: int, same: bool) -> None:
-        """Keep a label."""
-        self.labels[number] = same
-        self._save_labels()
+    def sides(self, number: int) -> tuple[str, str]:
+        """Both texts of a pair."""
+        return self.pairs[number].left, self.pairs[number].right
 
-    def skip(self, number: int) -> None:
-        """Leave a pair out: it counts as if it were like the labelled ones of its band."""
-        self.skipped.add(number)
-        self.save_draw()
+    def label(self, number: int, same: bool | None) -> None:
+        """Keep a label; None: leave the pair out, which counts as if it were like the labelled ones of its band."""
+        if same is None:
+            self.skipped.add(number)
+            self.save_draw()
+        else:
+            self.labels[number] = same
+            self._save_labels()
 
     def back(self, number: int) -> bool:
         """Forget the answer to the last pair before this one; False if there is none."""
@@ -180,7 +184,6 @@ def labelling(
     texts: Sequence[str],
     file: str = "",
     pairs: int | None = None,
-    seed: int | None = None,
 ) -> Labelling:
     """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
@@ -193,12 +196,11 @@ def labelling(
         texts: of the file; equal ones are one text.
         file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
-        seed: of the draw; None: as before, or 0.
 
     Raises:
         FileNotFoundError: if there is no trained model.
         TypeError: if the family scores pairs only.
-        ValueError: if `out` is of another model, other texts, another seed or another label, or was not written by this
+        ValueError: if `out` is of another model, other texts or another label, or was not written by this
             command.
     """
     if out.suffix.lower() != ".csv":
@@ -209,17 +211,14 @@ def labelling(
         raise ValueError(
             f"{out} is there, and the draw that it belongs to is not ({draw_file(out)}): choose another file with -o"
         )
-    if seed is None:
-        seed = begun.source["seed"] if begun else 0
     place = model if isinstance(model, LoadedModel) else folder_of(model)
     decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
-    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed}
+    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": SEED}
     source["label"] = decisions.of().label
     if begun is None:
-        new = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
-        new.file = file
-        new.save_draw()
-        return new
+        begun = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        begun.file = file
+        begun.save_draw()
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
         raise ValueError(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
@@ -260,14 +259,8 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDArray[np.int64]:
-    """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
-
-    Args:
-        block: the rows.
-        column: with the answers.
-        file: that they are in.
-        unit: what their places count, `line` or `row`.
+def labels_of(rows: Rows, block: Block, column: str) -> NDArray[np.int64]:
+    """(R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
 
     Raises:
         ValueError: if a value is no answer; names the file and the line.
@@ -275,11 +268,10 @@ def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDAr
     try:
         return answers_of(block.table[column])
     except BadValues as error:
-        place = block.lines[error.rows[0]]
-        said = f"{unit} {place}, column {column!r}: expected {error.expected}; got {error.value}"
-        raise ValueError(f"{file}, {said}") from error
+        place = f"{rows.name}, {rows.unit} {block.lines[error.rows[0]]}, column {column!r}"
+        raise ValueError(f"{place}: expected {error.expected}; got {error.value}") from error
     except TypeError as error:
-        raise ValueError(f"{file}, column {column!r}: {error}") from error
+        raise ValueError(f"{rows.name}, column {column!r}: {error}") from error
 
 
 def _labels(out: Path, pairs: int) -> dict[int, bool]:
@@ -289,7 +281,7 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
             rows.require(name)
         for block in rows.blocks([]):
             lines = block.lines.tolist()
-            values = labels_of(block, "label", file=out, unit=rows.unit).tolist()
+            values = labels_of(rows, block, "label").tolist()
             for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
                 if label == MISSING:  # not answered, such as one that was taken back by hand
                     continue
@@ -308,19 +300,19 @@ def _draw(
 ) -> Labelling:
     model = place if isinstance(place, LoadedModel) else LoadedModel.from_folder(place)
     about = model.decisions.of(source["label"])
-    decision, seed = about.stored, source["seed"]
+    decision = about.stored
     of_vectors = isinstance(place, LoadedModel)  # what the labels say is to be about their cosine
     matched = about.unlabelled and not of_vectors
     if matched:
         texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
         candidates, columns = sampling.matched_pairs(model, texts)
-        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=seed)
+        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=SEED)
     else:
         candidates = sampling.candidate_pairs(model, texts)
         columns = {SCORE: candidates.score.astype(np.float32)}
-        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=seed)
+        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=SEED)
     if matched or of_vectors:
-        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
+        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=SEED).save(features_file(out))
     columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
     rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
     return Labelling(

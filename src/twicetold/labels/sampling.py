@@ -64,9 +64,6 @@ class CandidatePairs:
     right: Ints
     score: Floats
 
-    def __len__(self) -> int:
-        return len(self.score)
-
 
 @dataclass(frozen=True)
 class Draw:
