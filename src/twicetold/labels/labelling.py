@@ -55,7 +55,7 @@ class DrawnPair:
     band: int
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Labelling:
     """Drawn pairs and the answers so far.
 
@@ -64,14 +64,14 @@ class Labelling:
         source: what the pairs were drawn from: `model` and `texts` (digests), `seed`; and the `label` that the answers
             are about.
         candidates: number of candidates in each of H bands.
-        decision: of the model, about this label.
         thresholds: T scores.
         above: (H, T) candidates of each band at or above each threshold.
-        pairs: in the order in which to label them.
         file: name of the file of texts.
         texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
+        decision: of the model, about this label.
+        pairs: in the order in which to label them.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -79,14 +79,14 @@ class Labelling:
     out: Path
     source: dict[str, Any]
     candidates: list[int]
-    decision: Decision
     thresholds: list[float]
     above: list[list[int]]
-    pairs: list[DrawnPair]
     file: str = ""
     texts: int = 0
     guessed: bool = False
     matched: bool = False
+    decision: Decision
+    pairs: list[DrawnPair]
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -146,25 +146,20 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed", "matched")
-        content = {name: getattr(self, name) for name in kept}
-        pairs = [asdict(pair) for pair in self.pairs]
-        content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
-        write_json(draw_file(self.out), content)
+        content = {name: value for name, value in asdict(self).items() if name not in ("out", "labels")}
+        write_json(draw_file(self.out), {**content, "skipped": sorted(self.skipped)})
 
     def _save_labels(self) -> None:
         if not self.labels:
             self.out.unlink(missing_ok=True)
             return
-        rows = zip(sorted(self.labels), self.sample().probability.tolist(), strict=True)
-        write_text(self.out, csv_text(COLUMNS, (self._row(number, probability) for number, probability in rows)))
-
-    def _row(self, number: int, probability: float) -> list[object]:
-        pair = self.pairs[number]
-        label = int(self.labels[number])
-        # A file reader takes a carriage return for the end of a row where the writer does not quote it.
-        left, right = (text.replace("\r\n", "\n").replace("\r", "\n") for text in (pair.left, pair.right))
-        return [number + 1, left, right, label, pair.score, pair.band, probability]
+        rows = []
+        for number, probability in zip(sorted(self.labels), self.sample().probability.tolist(), strict=True):
+            pair, same = self.pairs[number], int(self.labels[number])
+            # A file reader takes a carriage return for the end of a row where the writer does not quote it.
+            left, right = (text.replace("\r\n", "\n").replace("\r", "\n") for text in (pair.left, pair.right))
+            rows.append((number + 1, left, right, same, pair.score, pair.band, probability))
+        write_text(self.out, csv_text(COLUMNS, rows))
 
 
 def draw_file(out: Path) -> Path:
@@ -200,8 +195,7 @@ def labelling(
     Raises:
         FileNotFoundError: if there is no trained model.
         TypeError: if the family scores pairs only.
-        ValueError: if `out` is of another model, other texts or another label, or was not written by this
-            command.
+        ValueError: if `out` is of another model, other texts or another label, or was not written by this command.
     """
     if out.suffix.lower() != ".csv":
         raise ValueError(f"expected a file of labels that ends in .csv, got {out}")
@@ -213,12 +207,13 @@ def labelling(
         )
     place = model if isinstance(model, LoadedModel) else folder_of(model)
     decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
-    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": SEED}
-    source["label"] = decisions.of().label
+    digest = hashlib.sha256(json.dumps(distinct).encode()).hexdigest()
+    source = {"model": _model_digest(place, distinct), "texts": digest, "seed": SEED, "label": decisions.of().label}
     if begun is None:
         begun = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
         begun.file = file
         begun.save_draw()
+        return begun
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
         raise ValueError(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
@@ -250,7 +245,7 @@ def read_labelling(out: Path) -> Labelling:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
-        begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
+        begun = Labelling(out=out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{file} is damaged ({error}): remove it and {out}, and begin again") from error
     if out.exists():
@@ -313,19 +308,19 @@ def _draw(
         drawn = sampling.draw(candidates, decision, pairs=pairs, seed=SEED)
     if matched or of_vectors:
         MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=SEED).save(features_file(out))
-    columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
-    rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
+    sides = (candidates.left, candidates.right, candidates.score)
+    rows = zip(*(side[drawn.rows].tolist() for side in sides), drawn.band.tolist(), strict=True)
     return Labelling(
-        out,
-        source,
-        drawn.sizes.tolist(),
-        decision,
-        drawn.thresholds.tolist(),
-        drawn.above.tolist(),
-        [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
+        out=out,
+        source=source,
+        candidates=drawn.sizes.tolist(),
+        thresholds=drawn.thresholds.tolist(),
+        above=drawn.above.tolist(),
+        texts=len(texts),
         guessed=about.unlabelled,
         matched=matched,
-        texts=len(texts),
+        decision=decision,
+        pairs=[DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
 
 
@@ -334,7 +329,3 @@ def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
     if isinstance(folder, LoadedModel):
         return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
-
-
-def _texts_digest(texts: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
