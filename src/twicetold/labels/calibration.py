@@ -325,10 +325,10 @@ def _numbers(block: Block, column: str, file: Path) -> Floats:
     Raises:
         ValueError: if a value is none; names the file and the line.
     """
-    values = pc.cast(block.table[column], pa.string()).to_pylist()
-    for line, value in zip(block.lines.tolist(), values, strict=True):
+    values = []
+    for line, value in zip(block.lines.tolist(), pc.cast(block.table[column], pa.string()).to_pylist(), strict=True):
         try:
-            float(value)
+            values.append(float(value))
         except (TypeError, ValueError):
             raise ValueError(f"{file}, line {line}, column {column!r}: expected a number, got {value!r}") from None
-    return np.array([float(value) for value in values])
+    return np.array(values)

@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.matched import LOG_ODDS
+from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
-from twicetold.labels import sampling
 from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
+from twicetold.labels.sampling import candidate_pairs, draw, draw_by_probability
+from twicetold.printable import counted
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import Rows, open_rows
@@ -40,7 +41,6 @@ from twicetold.trained.threshold_record import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 
 PAIRS = 100  # drawn unless another number is asked for
-SEED = 0
 SCORE = "score"  # name of the cosines beside a draw
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
 
@@ -208,7 +208,7 @@ def labelling(
     place = model if isinstance(model, LoadedModel) else folder_of(model)
     decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
     digest = hashlib.sha256(json.dumps(distinct).encode()).hexdigest()
-    source = {"model": _model_digest(place, distinct), "texts": digest, "seed": SEED, "label": decisions.of().label}
+    source = {"model": _model_digest(place, distinct), "texts": digest, "seed": 0, "label": decisions.of().label}
     if begun is None:
         begun = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
         begun.file = file
@@ -300,15 +300,19 @@ def _draw(
     matched = about.unlabelled and not of_vectors
     if matched:
         texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
-        candidates, columns = sampling.matched_pairs(model, texts)
-        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=SEED)
+        compared = MatchedTexts.of(model.trained, texts)
+        left, right, columns = compared.candidates.left, compared.candidates.right, compared.columns
+        score = compared.log_odds if len(left) else np.empty(0)
     else:
-        candidates = sampling.candidate_pairs(model, texts)
-        columns = {SCORE: candidates.score.astype(np.float32)}
-        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=SEED)
+        left, right, score = candidate_pairs(model, texts)
+        columns = {SCORE: score.astype(np.float32)}
+    if not len(score):
+        none = f"none of the {counted(len(texts), 'text')} shares a term with another one"
+        raise ValueError(f"{none}: there is no pair to label")
+    drawn = draw_by_probability(score, pairs=pairs) if matched else draw(score, decision, pairs=pairs)
     if matched or of_vectors:
-        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=SEED).save(features_file(out))
-    sides = (candidates.left, candidates.right, candidates.score)
+        MatchedCandidates.of(columns, score, drawn.rows).save(features_file(out))
+    sides = (left, right, score)
     rows = zip(*(side[drawn.rows].tolist() for side in sides), drawn.band.tolist(), strict=True)
     return Labelling(
         out=out,

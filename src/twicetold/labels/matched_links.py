@@ -70,12 +70,12 @@ class MatchedCandidates:
     drawn: Ints
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints, *, seed: int) -> "MatchedCandidates":
+    def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints) -> "MatchedCandidates":
         """All candidates of a small file; of a large one the likeliest, the drawn ones, and some of the others."""
         order = np.argsort(-log_odds, kind="stable")
         first = np.union1d(order[:KEPT], drawn)
         others = np.setdiff1d(order, first)
-        some = np.random.default_rng(seed).permutation(others)[:KEPT]
+        some = np.random.default_rng(0).permutation(others)[:KEPT]
         chosen = np.append(first, some)
         weight = np.append(np.ones(len(first)), np.full(len(some), len(others) / max(len(some), 1)))
         place = np.searchsorted(first, drawn)
@@ -248,21 +248,22 @@ def curve_links(
     enough = (labelled[None] >= threshold[:, None]).sum(axis=1) >= FEWEST_LABELLED
     f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1)
     best = int(np.argmax(f1))
-    links: list[TargetLinks] = []
-    chosen: dict[float | None, int] = {None: best}
-    for aimed in TARGETS:
-        good = np.flatnonzero((assured >= aimed) & enough)
-        at = int(good[-1]) if len(good) else int(np.argmax(np.where(enough, assured, -1.0)))
-        value = mean[at] if len(good) else assured[at]
-        links.append(TargetLinks(aimed, float(threshold[at]) if len(good) else None, float(value), float(recall[at])))
-        if len(good):
-            chosen[aimed] = at
     low, high = np.quantile(precision, (0.025, 0.975), axis=1)
     high[threshold > labelled[~label].max(initial=-np.inf)] = 1.0  # no label speaks against it
-    promised = tuple(
-        LinkEstimate(aimed, float(threshold[at]), IntervalEstimate(*map(float, (mean[at], low[at], high[at]))))
-        for aimed, at in chosen.items()
-    )
+
+    def expected(aimed: float | None, at: int) -> LinkEstimate:
+        interval = IntervalEstimate(*map(float, (mean[at], low[at], high[at])))
+        return LinkEstimate(aimed, float(threshold[at]), interval)
+
+    links, promised = [], [expected(None, best)]
+    for aimed in TARGETS:
+        good = np.flatnonzero((assured >= aimed) & enough)
+        if len(good):
+            promised.append(expected(aimed, int(good[-1])))
+            links.append(TargetLinks(aimed, promised[-1].threshold, float(mean[good[-1]]), float(recall[good[-1]])))
+        else:
+            at = int(np.argmax(np.where(enough, assured, -1.0)))
+            links.append(TargetLinks(aimed, None, float(assured[at]), float(recall[at])))
     represented = round(float(weight.sum()))
     found = LabelledLinks(*drawn, represented, len(label), float(threshold[best]), tuple(links), assured=True)
-    return replace(curve.line, threshold=found.f1_threshold), found, promised
+    return replace(curve.line, threshold=found.f1_threshold), found, tuple(promised)

@@ -93,10 +93,10 @@ class Asking:
         asked, self._open = self._open, None
         self.questions.answer(asked, same)
         names = (self.names[asked.left], self.names[asked.right])
-        values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4))
-        row = {name: [str(value)] for name, value in zip(ASKED, values, strict=False)}
-        answer = pa.array([None if same is None else str(int(same))], pa.string())
-        self.table = pa.concat_tables([self.table, pa.table({**row, SAME: answer})], promote_options="default")
+        answer = None if same is None else int(same)
+        values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4), answer)
+        row = {name: [None if each is None else str(each)] for name, each in zip(ASKED, values, strict=True)}
+        self.table = pa.concat_tables([self.table, pa.table(row)], promote_options="default")
         self._write()
 
     def back(self, number: int) -> bool:

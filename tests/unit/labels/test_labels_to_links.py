@@ -101,8 +101,8 @@ def calibrated(model, texts, truth, out, *, pairs=200, drawn=True):
 
 def true_precision(found, truth, model, texts):
     """Of the links among the pairs that could be drawn."""
-    drawn = candidate_pairs(model, texts)
-    among = np.isin(found.links.left * len(texts) + found.links.right, drawn.left * len(texts) + drawn.right)
+    left, right, _ = candidate_pairs(model, texts)
+    among = np.isin(found.links.left * len(texts) + found.links.right, left * len(texts) + right)
     return float((truth[found.links.left] == truth[found.links.right])[among].mean())
 
 
