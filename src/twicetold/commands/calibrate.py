@@ -1,5 +1,6 @@
 """`twicetold calibrate`: fit a model's threshold and calibration on one's own labelled pairs."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -70,8 +71,6 @@ def calibrate(
     Pairs that label --compare VECTORS drew need no MODEL: what their cosine means is written to a .json file, for
     dedupe and for use without this program.
     """
-    from dataclasses import asdict
-
     with progress("loading libraries"):
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
@@ -173,13 +172,11 @@ def _promises(what: str, score: str, links: "LabelledLinks", promised: "Sequence
 def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     from twicetold.trained.evidence import one_answer
 
-    rows = [
-        ("", "before", "after", "difference"),
-        ("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", ""),
-    ]
+    rows = [("", "before", "after", "difference")]
+    rows += [("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", "")]
     for name, before in result.stored.items():
         cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
-        rows.append((NAMES.get(name, name), *cells))
+        rows += [(NAMES.get(name, name), *cells)]
     tell(
         f"{_counted(pairs)}{', with the weights of the draw' if pairs.weighted else ''}",
         *flush_right(rows),
