@@ -201,8 +201,8 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
     _, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     matched = None
     if draw.matched:
-        about = {"file": draw.file, "texts": draw.texts}
-        matched = MatchedLinks.of(*drawn_candidates(pairs), pairs.label, pairs.weight, **about)
+        among = drawn_candidates(pairs)
+        matched = MatchedLinks.of(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
     contradicted = _contradicted(model, pairs)
     return replace(found, links=links, contradicted=contradicted, promised=promised, matched=matched)
 

@@ -275,18 +275,16 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
         for name in ("pair", "label"):
             rows.require(name)
         for block in rows.blocks([]):
-            lines = block.lines.tolist()
-            values = labels_of(rows, block, "label").tolist()
-            for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
-                if label == MISSING:  # not answered, such as one that was taken back by hand
+            answers = labels_of(rows, block, "label").tolist()
+            for line, number, same in zip(block.lines.tolist(), block.table["pair"].to_pylist(), answers, strict=True):
+                if same == MISSING:  # not answered, such as one that was taken back by hand
                     continue
-                known = number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels
-                if not known:
+                if not (number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels):
                     raise ValueError(
                         f"{out}, line {line}, column 'pair': expected the number of a drawn pair, 1 to {pairs}, each "
                         f"once; got {number!r}"
                     )
-                labels[int(number) - 1] = label == 1
+                labels[int(number) - 1] = same == 1
     return labels
 
 

@@ -5,7 +5,7 @@ in it stays.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class Asking:
     questions: Questions
     names: Sequence[Any]
     count: int
-    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]]
     delimiter: str | None = None
     _open: Question | None = None
 
@@ -51,7 +51,7 @@ class Asking:
         names: Sequence[Any],
         *,
         count: int,
-        beside: Mapping[str, Sequence[str]] | None = None,
+        beside: Mapping[str, Sequence[str]],
     ) -> "Asking":
         """Go on with a file of answers, or begin one.
 
@@ -67,7 +67,7 @@ class Asking:
                     rows.require(name)
                 table = pa.concat_tables(block.table for block in rows.blocks([LEFT, RIGHT]))
             delimiter = rows.delimiter
-        return cls(file, table, questions, names, count, beside or {}, delimiter)
+        return cls(file, table, questions, names, count, beside, delimiter)
 
     @property
     def next(self) -> int | None:
