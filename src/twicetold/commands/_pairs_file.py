@@ -50,7 +50,7 @@ def pairs_of(
             rows.require(name)
         blocks = list(rows.blocks([]))
     answered = TextFile(rows.name, rows.format, rows.unit, blocks, [])
-    answers = np.concatenate([labels_of(block, SAME, file=rows.name, unit=rows.unit) for block in blocks])
+    answers = np.concatenate([labels_of(rows, block, SAME) for block in blocks])
     given = np.flatnonzero((answers != MISSING) | unanswered)
     same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
     sides = []

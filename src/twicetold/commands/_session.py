@@ -28,8 +28,7 @@ def ask_all(state: "Labelling | Asking") -> None:
     console = Console(stderr=True)
     answers = _answers(console)
     while (number := state.next) is not None:
-        pair = state.pairs[number]
-        left, right = _marked(pair.left, pair.right, bracketed=console.color_system is None)
+        left, right = _marked(*state.sides(number), bracketed=console.color_system is None)
         body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
         console.print(Panel(body, title=f"{number + 1} of {state.count}", subtitle=KEYS))
         answer = next(answers, STOP)
@@ -38,10 +37,8 @@ def ask_all(state: "Labelling | Asking") -> None:
         if answer == BACK:
             if not state.back(number):
                 console.print("this is the first pair")
-        elif answer == SKIP:
-            state.skip(number)
         else:
-            state.label(number, answer == SAME)
+            state.label(number, None if answer == SKIP else answer == SAME)
 
 
 def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:

@@ -114,9 +114,9 @@ def ask_about(
     answers: Path,
     *,
     count: int,
-    known: "Answers | None" = None,
-    limits: "Limits | None" = None,
-    beside: "Mapping[str, Sequence[str]] | None" = None,
+    known: "Answers | None",
+    limits: "Limits | None",
+    beside: "Mapping[str, Sequence[str]]",
 ) -> "Answers":
     """Ask until the file of answers has `count` pairs, or the person stops.
 

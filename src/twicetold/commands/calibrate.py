@@ -1,5 +1,6 @@
 """`twicetold calibrate`: fit a model's threshold and calibration on one's own labelled pairs."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,7 +13,7 @@ from twicetold.commands._progress import load_model, progress, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
@@ -70,8 +71,6 @@ def calibrate(
     Pairs that label --compare VECTORS drew need no MODEL: what their cosine means is written to a .json file, for
     dedupe and for use without this program.
     """
-    from dataclasses import asdict
-
     with progress("loading libraries"):
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
@@ -100,14 +99,8 @@ def calibrate(
         save_calibrated(loaded, out, result, read, file=pairs, aim=aim, force=force, anyway=anyway)
     _show(result, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
-        told = {
-            "out": str(out),
-            "pairs": len(read.label),
-            "bad_rows": read.bad.count,
-            "better": better,
-            "written": written,
-        }
-        print(json_text({**told, **asdict(result)}))
+        told = {"out": str(out), "pairs": len(read.label), "bad_rows": read.bad.count}
+        print(json_text({**told, "better": better, "written": written, **asdict(result)}))
     if not result.alike:
         tell(
             f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
@@ -129,20 +122,15 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
     """Write what the cosine of vectors that were made elsewhere means, and say it."""
     from twicetold.files import write_json
     from twicetold.labels.decision_file import decision_file
-    from twicetold.trained.threshold_record import read_vector_decision
 
     with progress("estimating what thresholds promise"):
-        decision = decision_file(pairs)
+        decision, links, promised = decision_file(pairs)
         write_json(out, decision)
     if as_json:
         print(json_text(decision))
-    known = read_vector_decision(out).calibration
-    assert known is not None
-    assert known.links is not None
     tell(
-        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same, of "
-        f"{known.links.pairs:,} pairs of nearest texts",
-        _promises("links", "cosine", known.links, known.expected),
+        f"{_counted(pairs)}, of {links.pairs:,} pairs of nearest texts",
+        _promises("links", "cosine", links, promised),
         f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
     )
 
@@ -157,55 +145,50 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
             f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew "
             "from a file, with this model and its draw beside them, say something about all pairs of a file"
         ]
-    expected = _expected(result.promised)
     if (matched := result.matched) is None:
-        return [_promises("dedupe and index link", "score", result.links, expected)]
+        return [_promises("dedupe and index link", "score", result.links, result.promised)]
     moved = "dedupe links by the matcher, which the labels have moved,"
     return [
-        _promises(moved, "log odds", matched.links, _expected(matched.promised)),
-        _promises("index links by similarity,", "score", result.links, expected),
+        _promises(moved, "log odds", matched.links, matched.promised),
+        _promises("index links by similarity,", "score", result.links, result.promised),
     ]
 
 
-def _expected(promised: "Sequence[LinkEstimate]") -> "Mapping[float | None, IntervalEstimate]":
-    return {promise.aimed: promise.precision for promise in promised}
-
-
-def _promises(
-    what: str, score: str, links: "LabelledLinks", expected: "Mapping[float | None, IntervalEstimate]"
-) -> str:
+def _promises(what: str, score: str, links: "LabelledLinks", promised: "Sequence[LinkEstimate]") -> str:
     """The sentences on the thresholds of one kind of links."""
-    default = expected.get(None)
-    shown = "" if default is None else f" (precision to be expected: {_shown(default)})"
-    each = []
-    for link in links.links:
-        reached = "is not reached" if link.threshold is None else f"from {score} {link.threshold:.4g} on"
-        promise = None if link.threshold is None else expected.get(link.aimed)
-        said = "" if promise is None else f" (to be expected: {_shown(promise)})"
-        each.append(f"{link.aimed:g} {reached}{said}")
-    from_best = f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest{shown}"
-    return f"{from_best}. Precision of links: {', '.join(each)}"
+    expected = {each.aimed: f"to be expected: {_shown(each.precision)}" for each in promised}
+    each = [
+        f"{link.aimed:g} is not reached"
+        if link.threshold is None
+        else f"{link.aimed:g} from {score} {link.threshold:.4g} on ({expected[link.aimed]})"
+        for link in links.links
+    ]
+    return (
+        f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest (precision {expected[None]}). Precision "
+        f"of links: {', '.join(each)}"
+    )
 
 
 def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     from twicetold.trained.evidence import one_answer
 
-    how = ", with the weights of the draw" if pairs.weighted else ""
-    rows = [
-        ("", "before", "after", "difference"),
-        ("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", ""),
-    ]
+    rows = [("", "before", "after", "difference")]
+    rows += [("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", "")]
     for name, before in result.stored.items():
         cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
-        rows.append((NAMES.get(name, name), *cells))
+        rows += [(NAMES.get(name, name), *cells)]
     tell(
-        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same{how}",
+        f"{_counted(pairs)}{', with the weights of the draw' if pairs.weighted else ''}",
         *flush_right(rows),
         f"{_intervals(pairs)} {end}",
     )
     for numbers, what in ((result.stored, "the stored threshold"), (result.fitted, "the new one")):
         if warning := one_answer(numbers["accuracy"].value, pairs.share, what):
             tell(f"warning: {warning}")
+
+
+def _counted(pairs: "CalibrationPairs") -> str:
+    return f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same"
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:

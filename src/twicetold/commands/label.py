@@ -1,7 +1,8 @@
 """`twicetold label`: label pairs of a file's texts, and see what precision and recall the model has on them."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -99,32 +100,43 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
     from twicetold.labels.estimates import estimate
 
-    same = sum(state.labels.values())
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     tell(
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
-        f"{counted(same, 'says', 'say')} the same.{where}"
+        f"{counted(sum(state.labels.values()), 'says', 'say')} the same.{where}"
     )
     estimates = estimate(state.sample()) if state.labels else None
+    # no probability where nobody has labelled what the model is about
+    likely = state.decision.probability(state.thresholds).tolist() if state.matched or not state.guessed else None
     if estimates is not None:
-        tell(*_table(state, estimates), *_sentences(state, estimates))
+        tell(*_table(state, estimates, likely), *_sentences(state, estimates))
     if as_json:
-        print(json_text(_as_json(state, estimates)))
+        rows = [] if estimates is None else zip(estimates.at, likely or [None] * len(estimates.at), strict=True)
+        content = {
+            "out": str(state.out),
+            "about": state.about,
+            "drawn": len(state.pairs),
+            "labelled": len(state.labels),
+            "skipped": len(state.skipped),
+            "labelled_duplicates": sum(state.labels.values()),
+            "candidates": sum(state.candidates),
+            "threshold": state.decision.threshold,
+            "duplicates": None if estimates is None else asdict(estimates.duplicates),
+            "thresholds": [{**asdict(row), "probability": probability} for row, probability in rows],
+        }
+        print(json_text(content))
 
 
-def _table(state: "Labelling", estimates: "Estimates") -> list[str]:
+def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float] | None) -> list[str]:
     """A line for each threshold that some of the candidates reach, and for the stored one."""
-    probabilities = _probabilities(state)
-    known = probabilities[0] is not None
-    rows = [("", "threshold", *(("probability",) if known else ()), "candidates", "precision", "recall")]
-    for row, probability in zip(estimates.at, probabilities, strict=True):
+    rows = [("", "threshold", *(("probability",) if probabilities else ()), "candidates", "precision", "recall")]
+    for number, row in enumerate(estimates.at):
         stored = row.threshold == state.decision.threshold
-        if not stored and row.candidates in (0, sum(state.candidates)):
-            continue  # the same as none or all
-        likely = (f"{probability:.3f}",) if known else ()
-        shares = (_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall))
-        rows.append(("*" if stored else "", f"{row.threshold:.4g}", *likely, f"{row.candidates:,}", *shares))
+        if stored or row.candidates not in (0, sum(state.candidates)):  # others are the same as none or all
+            likely = (f"{probabilities[number]:.3f}",) if probabilities else ()
+            shares = (_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall))
+            rows.append(("*" if stored else "", f"{row.threshold:.4g}", *likely, f"{row.candidates:,}", *shares))
     return flush_right(rows)
 
 
@@ -151,30 +163,6 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     return lines
 
 
-def _probabilities(state: "Labelling") -> list[float] | list[None]:
-    """The probability at each threshold; None where nobody has labelled what the model is about."""
-    known = state.matched or not state.guessed
-    return state.decision.probability(state.thresholds).tolist() if known else [None] * len(state.thresholds)
-
-
 def _shown(estimate: "SampleEstimate", form: str) -> str:
     value = "–" if estimate.value is None else form.format(estimate.value)
     return f"{value} ({form.format(estimate.low)}, {form.format(estimate.high)})"
-
-
-def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    rows = [] if estimates is None else zip(estimates.at, _probabilities(state), strict=True)
-    return {
-        "out": str(state.out),
-        "about": state.about,
-        "drawn": len(state.pairs),
-        "labelled": len(state.labels),
-        "skipped": len(state.skipped),
-        "labelled_duplicates": sum(state.labels.values()),
-        "candidates": sum(state.candidates),
-        "threshold": state.decision.threshold,
-        "duplicates": None if estimates is None else asdict(estimates.duplicates),
-        "thresholds": [{**asdict(row), "probability": probability} for row, probability in rows],
-    }

@@ -28,7 +28,6 @@ says how often the intervals hold the truth.
 Shape letters: P pairs, K distinct scores, R resamples.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -57,6 +56,8 @@ NEVER_SO_SURE = 2.0  # a share is not taken to be known as by more than so many 
 
 Ints: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = dict[str, IntervalEstimate]
+Decided: TypeAlias = tuple[Ints, Floats]
+"""(R,) number of the first of K ascending scores that is called a duplicate, and (R, K) probabilities; R may be 1."""
 
 
 @dataclass(frozen=True)
@@ -114,32 +115,33 @@ def assess(
     def by_score(of_pairs: Floats) -> Floats:
         return np.asarray(np.add.reduceat(of_pairs, start, axis=-1))
 
-    old = _Cuts.of(stored, distinct)
-    seen = [each.sums(by_score(weight * label), by_score(weight * ~label)) for each in (old, _Cuts.of(after, distinct))]
+    old, last = (_decided(each, distinct) for each in (stored, after))
+    labelled = by_score(weight * label), by_score(weight * ~label)
     mass = by_score(weight * likely), by_score(weight * (1 - likely))
-    errors_before, errors_after, truths = (np.empty((resamples, len(METRICS))) for _ in range(3))
-    truth_before = _metrics(old.sums(*mass))
+    errors, truths = np.empty((2, resamples, len(METRICS))), np.empty((resamples, len(METRICS)))
+    truth = _metrics(old, *mass)
     rng = np.random.default_rng(seed)
     step = max(1, CHUNK // (10 * len(score)))  # some ten matrices of this size at a time
     for first in range(0, resamples, step):
         part = slice(first, min(first + step, resamples))
         copies = _copies_of(stratum, part.stop - part.start, rng)
         same = rng.binomial(copies, likely)
-        positive, negative = by_score(same * weight), by_score((copies - same) * weight)
-        new = _Cuts.of_each(distinct, positive, negative, aim, start=after)
-        truths[part] = _metrics(new.sums(*mass))
-        errors_after[part] = _metrics(new.sums(positive, negative)) - truths[part]
-        errors_before[part] = _metrics(old.sums(positive, negative)) - truth_before
-    before, now = (_metrics(each)[0] for each in seen)
-    estimate = np.maximum(now - errors_after.mean(axis=0), 0.0)
+        drawn = by_score(same * weight), by_score((copies - same) * weight)
+        new = _decided_of_each(distinct, *drawn, aim, start=after)
+        truths[part] = _metrics(new, *mass)
+        errors[0, part] = _metrics(old, *drawn) - truth
+        errors[1, part] = _metrics(new, *drawn) - truths[part]
+    before, now = (_metrics(each, *labelled)[0] for each in (old, last))
+    estimate = np.maximum(now - errors[1].mean(axis=0), 0.0)
     estimate[: SHARES + 1] = estimate[: SHARES + 1].clip(0.0, 1.0)
-    count = len(score)
+    count, gained = len(score), estimate - before
+    half = Z * (errors[1] - errors[0]).std(axis=0)
     return Assessment(
         stored,
         after,
-        _named(before, *_intervals(before, errors_before, truth_before[0], labelled=count)),
-        _named(estimate, *_intervals(estimate, errors_after, truths.mean(axis=0), labelled=count)),
-        _named(estimate - before, *_around(estimate - before, errors_after - errors_before)),
+        _named(before, *_intervals(before, errors[0], truth[0], labelled=count)),
+        _named(estimate, *_intervals(estimate, errors[1], truths.mean(axis=0), labelled=count)),
+        _named(gained, gained - half, gained + half),
     )
 
 
@@ -148,62 +150,17 @@ def for_half(labelled: int) -> int:
     return 3 * labelled
 
 
-@dataclass(frozen=True)
-class _Cuts:
-    """Decisions about K distinct scores: one, or one for each of R resamples.
-
-    Args:
-        cut: (R,) number of the first score that is called a duplicate.
-        squared: of (R, K) probabilities, the squared errors for duplicates, and for other pairs.
-        loss: the same for log losses.
-    """
-
-    cut: Ints
-    squared: tuple[Floats, Floats]
-    loss: tuple[Floats, Floats]
-
-    @classmethod
-    def of(cls, decision: Decision, score: Floats) -> "_Cuts":
-        cut = np.searchsorted(score, [decision.threshold])
-        return cls._with(cut, decision.probability(score)[None])
-
-    @classmethod
-    def of_each(cls, score: Floats, positive: Floats, negative: Floats, aim: Aim, *, start: Decision) -> "_Cuts":
-        """The decision of each resample; of cuts that are as good, the one in the widest gap."""
-        value, gap = cut_values(positive, negative, aim), gaps(score)
-        slight = 1e-6 * max(1.0, float(np.abs(value).max())) / max(float(gap.max()), 1e-300)
-        slope, intercept = platt_of_each(score, positive, negative, start=(start.slope, start.intercept))
-        probability = 0.5 * (1.0 + np.tanh(0.5 * (slope * score + intercept)))
-        return cls._with(np.argmax(value + slight * gap, axis=1), probability)
-
-    @classmethod
-    def _with(cls, cut: Ints, probability: Floats) -> "_Cuts":
-        return cls(cut, _of_both(squared_errors, probability), _of_both(log_losses, probability))
-
-    def sums(self, positive: Floats, negative: Floats) -> Floats:
-        """(R, 6) true and false positives, false and true negatives, squared error and log loss, summed over pairs.
-
-        Args:
-            positive: (R, K), or (K,) if the same for all, weight of the duplicates.
-            negative: the same of the others.
-        """
-        rows = max(len(self.cut), len(np.atleast_2d(positive)))
-        cut = np.broadcast_to(self.cut, rows)[:, None]
-
-        def above(weight: Floats) -> tuple[Floats, Floats]:
-            sums = np.broadcast_to(from_cut(weight), (rows, weight.shape[-1] + 1))
-            reached = np.take_along_axis(sums, cut, axis=1)[:, 0]
-            return reached, sums[:, 0] - reached
-
-        (true, missed), (false, rejected) = above(positive), above(negative)
-        losses = ((positive * same + negative * other).sum(axis=1) for same, other in (self.squared, self.loss))
-        return np.stack([true, false, missed, rejected, *losses], axis=1)
+def _decided(decision: Decision, score: Floats) -> Decided:
+    return np.searchsorted(score, [decision.threshold]), decision.probability(score)[None]
 
 
-def _of_both(loss: Callable[[Floats, NDArray[np.bool_]], Floats], probability: Floats) -> tuple[Floats, Floats]:
-    """A loss of (R, K) probabilities, for duplicates and for other pairs."""
-    same = np.ones(probability.shape, bool)
-    return loss(probability, same), loss(probability, ~same)
+def _decided_of_each(score: Floats, positive: Floats, negative: Floats, aim: Aim, *, start: Decision) -> Decided:
+    """The decision of each resample; of cuts that are as good, the one in the widest gap."""
+    value, gap = cut_values(positive, negative, aim), gaps(score)
+    slight = 1e-6 * max(1.0, float(np.abs(value).max())) / max(float(gap.max()), 1e-300)
+    slope, intercept = platt_of_each(score, positive, negative, start=(start.slope, start.intercept))
+    probability = 0.5 * (1.0 + np.tanh(0.5 * (slope * score + intercept)))
+    return np.argmax(value + slight * gap, axis=1), probability
 
 
 def _copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
@@ -216,55 +173,52 @@ def _copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
     return copies
 
 
-def _metrics(sums: Floats) -> Floats:
-    """(R, 6) metrics, in the order of `METRICS`, of (R, 6) sums; as in scikit-learn, 0 where a denominator is 0."""
-    true, false, missed, rejected, squared, loss = sums.T
-    total = true + false + missed + rejected
-    parts = [(true + rejected, total), (true, true + false), (true, true + missed)]
-    parts += [(2 * true, 2 * true + false + missed), (squared, total), (loss, total)]
-    ratios = [np.divide(part, whole, out=np.zeros_like(part), where=whole > 0) for part, whole in parts]
-    return np.stack(ratios, axis=1)
-
-
-def _share_interval(value: float, variance: float, truth: float, *, labelled: int) -> IntervalEstimate:
-    """Clopper and Pearson's interval of a share, with as many pairs as would give errors of this variance.
+def _metrics(decided: Decided, positive: Floats, negative: Floats) -> Floats:
+    """(R, 6) metrics, in the order of `METRICS`; as in scikit-learn, 0 where a denominator is 0.
 
     Args:
-        value: estimate of the share.
-        variance: of its errors on resamples.
-        truth: the share in the population of which the resamples are, or its mean.
-        labelled: number of labelled pairs.
+        decided: one decision, or one for each resample.
+        positive: (R, K), or (K,) if the same for all, weight of the duplicates.
+        negative: the same of the others.
     """
-    most = NEVER_SO_SURE * labelled
-    at = min(max(truth, 1 / most), 1 - 1 / most)
-    count = min(at * (1 - at) / max(variance, 1e-12), most)
-    low, high = exact_interval(value * count, (1 - value) * count)
-    return IntervalEstimate(value, min(low, value), max(high, value))
+    cut, probability = decided
+    rows = max(len(cut), len(np.atleast_2d(positive)))
+    place = np.broadcast_to(cut, rows)[:, None]
+
+    def above(weight: Floats) -> tuple[Floats, Floats]:
+        sums = np.broadcast_to(from_cut(weight), (rows, weight.shape[-1] + 1))
+        reached = np.take_along_axis(sums, place, axis=1)[:, 0]
+        return reached, sums[:, 0] - reached
+
+    (true, missed), (false, rejected) = above(positive), above(negative)
+    same, total = np.ones(probability.shape, bool), true + false + missed + rejected
+    parts = [(true + rejected, total), (true, true + false), (true, true + missed)]
+    parts += [(2 * true, 2 * true + false + missed)]
+    for loss in (squared_errors, log_losses):
+        parts += [((positive * loss(probability, same) + negative * loss(probability, ~same)).sum(axis=1), total)]
+    ratios = [np.divide(part, whole, out=np.zeros_like(part), where=whole > 0) for part, whole in parts]
+    return np.stack(ratios, axis=1)
 
 
 def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -> tuple[Floats, Floats]:
     """Both ends of the interval of each metric.
 
+    That of a share is Clopper and Pearson's, with as many pairs as would give errors of this variance.
+
     Args:
         value: (6,) estimates.
-        errors: (R, 6)
+        errors: (R, 6) whose mean is taken off already.
         truth: (6,) in the population of which the resamples are, or the mean of it.
         labelled: number of labelled pairs.
     """
-    low, high = _around(value, errors)
-    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    half, most = Z * errors.std(axis=0), NEVER_SO_SURE * labelled
+    low, high = np.maximum(value - half, 0.0), np.maximum(value + half, 0.0)
     high[SHARES] = min(high[SHARES], 1.0)  # F1
-    variance = errors.var(axis=0)
-    for place in range(SHARES):
-        one = _share_interval(float(value[place]), float(variance[place]), float(truth[place]), labelled=labelled)
-        low[place], high[place] = one.low, one.high
+    at = truth.clip(1 / most, 1 - 1 / most)
+    counts = np.minimum(at * (1 - at) / np.maximum(errors.var(axis=0), 1e-12), most)
+    for place, count in enumerate(counts[:SHARES].tolist()):
+        low[place], high[place] = exact_interval(value[place] * count, (1 - value[place]) * count)
     return low, high
-
-
-def _around(value: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    """Normal intervals of estimates with these errors, whose mean is taken off already."""
-    half = Z * errors.std(axis=0)
-    return value - half, value + half
 
 
 def _named(value: Floats, low: Floats, high: Floats) -> Numbers:

@@ -154,29 +154,29 @@ def read_pairs(
         label = label or next((name for name in ("label", "same") if name in rows.columns), "label")
         rows.require(label)
         drawn = {PROBABILITY, BAND} <= set(rows.columns)
-        read = CalibrationPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
-        for block in rows.blocks(columns, skip_bad=skip_bad):
-            labels = labels_of(block, label, file=file, unit=rows.unit)
-            block, labels = block.where(labels != MISSING), labels[labels != MISSING]
-            probability = _numbers(block, PROBABILITY, file) if drawn else np.ones(len(block))
-            bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
-            if len(bad):
-                raise ValueError(
-                    f"{file}, line {block.lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at "
-                    f"most 1, got {probability[bad[0]]:g}"
-                )
-            band = _numbers(block, BAND, file) if drawn else np.zeros(len(block))
-            number = _numbers(block, NUMBER, file) - 1 if drawn and NUMBER in rows.columns else np.full(len(block), -1)
-            read = CalibrationPairs(
-                read.left + block.texts(columns[0]),
-                read.right + block.texts(columns[1]),
-                np.append(read.label, labels == 1).astype(bool),
-                np.append(read.weight, 1 / probability),
-                np.append(read.stratum, band.astype(np.int64)),
-                numbers=np.append(read.numbers, number.astype(np.int64)),
-            )
-    draw = read_labelling(file) if drawn and draw_file(file).is_file() else None
-    return replace(read, draw=draw, bad=rows.bad)
+        blocks = list(rows.blocks(columns, skip_bad=skip_bad))
+    block = Block(pa.concat_tables([each.table for each in blocks]), np.concatenate([each.lines for each in blocks]))
+    labels = labels_of(rows, block, label)
+    block, labels = block.where(labels != MISSING), labels[labels != MISSING]
+    probability = _numbers(block, PROBABILITY, file) if drawn else np.ones(len(block))
+    bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
+    if len(bad):
+        raise ValueError(
+            f"{file}, line {block.lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at most 1, got "
+            f"{probability[bad[0]]:g}"
+        )
+    band = _numbers(block, BAND, file) if drawn else np.zeros(len(block))
+    number = _numbers(block, NUMBER, file) if drawn and NUMBER in rows.columns else np.zeros(len(block))
+    return CalibrationPairs(
+        block.texts(columns[0]),
+        block.texts(columns[1]),
+        labels == 1,
+        1 / probability,
+        band.astype(np.int64),
+        draw=read_labelling(file) if drawn and draw_file(file).is_file() else None,
+        numbers=number.astype(np.int64) - 1,
+        bad=rows.bad,
+    )
 
 
 def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy") -> Calibration:
@@ -198,11 +198,13 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
         return found
     curve = Curve.of(score, pairs.label, pairs.weight, scale=found.after)
     known = (score, pairs.weight), (score, pairs.label)
-    links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
-    contradicted = None
-    if (measured := model.thresholds) is not None:
-        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
-    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=_matched(pairs))
+    _, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    matched = None
+    if draw.matched:
+        among = drawn_candidates(pairs)
+        matched = MatchedLinks.of(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
+    contradicted = _contradicted(model, pairs)
+    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=matched)
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -217,15 +219,6 @@ def require_enough(pairs: CalibrationPairs) -> None:
             f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
             f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
         )
-
-
-def _matched(pairs: CalibrationPairs) -> MatchedLinks | None:
-    """Links by the matcher, if it drew the pairs."""
-    if pairs.draw is None or not pairs.draw.matched:
-        return None
-    candidates, rows = drawn_candidates(pairs)
-    draw, known = pairs.draw, (pairs.label, pairs.weight)
-    return MatchedLinks.of(candidates, rows, *known, file=draw.file, texts=draw.texts)
 
 
 def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
@@ -244,26 +237,24 @@ def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
     return candidates, candidates.drawn[pairs.numbers]
 
 
-def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
-    """True if probabilities have both a higher Brier score and a higher log loss than the share of duplicates alone.
+def _contradicted(model: LoadedModel, pairs: CalibrationPairs) -> bool | None:
+    """True if the probabilities over all pairs of validation texts, of dot products of search vectors, are no use here.
 
-    A lower bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is
-    fitted to, also where thresholds over all pairs make better groups.
+    That is, both their Brier score and their log loss are higher than those of the share of duplicates alone. A lower
+    bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is fitted
+    to, also where thresholds over all pairs make better groups. None if the model has no such probabilities.
     """
+    if model.thresholds is None:
+        return None
+    queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
+    left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
+    probability = model.thresholds.decision.probability(row_dots(queries, left, documents, right))
     share = np.full(len(probability), pairs.share)
-    losses = (squared_errors, log_losses)
     return all(
         np.average(loss(probability, pairs.label), weights=pairs.weight)
         > np.average(loss(share, pairs.label), weights=pairs.weight)
-        for loss in losses
+        for loss in (squared_errors, log_losses)
     )
-
-
-def _dots(model: LoadedModel, pairs: CalibrationPairs) -> Floats:
-    """(P,) dot products of search vectors, which thresholds over all pairs are about."""
-    queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
-    left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
-    return row_dots(queries, left, documents, right)
 
 
 def save_calibrated(
@@ -334,10 +325,10 @@ def _numbers(block: Block, column: str, file: Path) -> Floats:
     Raises:
         ValueError: if a value is none; names the file and the line.
     """
-    values = pc.cast(block.table[column], pa.string()).to_pylist()
-    for line, value in zip(block.lines.tolist(), values, strict=True):
+    values = []
+    for line, value in zip(block.lines.tolist(), pc.cast(block.table[column], pa.string()).to_pylist(), strict=True):
         try:
-            float(value)
+            values.append(float(value))
         except (TypeError, ValueError):
             raise ValueError(f"{file}, line {line}, column {column!r}: expected a number, got {value!r}") from None
-    return np.array([float(value) for value in values])
+    return np.array(values)

@@ -7,21 +7,21 @@ of a score says nothing of how many of these say the same. `twicetold.fit(texts,
 Shape letters: P labelled pairs, C candidates.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from twicetold.evaluation.decision import decide_weighted
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
 from twicetold.labels.labelling import SCORE, features_file
-from twicetold.labels.matched_links import Curve, curve_links
+from twicetold.labels.matched_links import Curve, LinkEstimate, curve_links
 from twicetold.labels.sampling import NEIGHBOURS
 
 
-def decision_file(pairs: CalibrationPairs) -> Mapping[str, Any]:
-    """Thresholds, the calibration of probability, and what they rest on, ready for JSON.
+def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
+    """Thresholds, the calibration of probability, and what they rest on, ready for JSON; and the links themselves.
 
     Args:
         pairs: labelled, with the draw beside them; at least 20, and at least 5 of each label.
@@ -53,8 +53,8 @@ def decision_file(pairs: CalibrationPairs) -> Mapping[str, Any]:
         )
     curve = Curve.of(score, pairs.label, weight, scale=scale)
     known = (every, candidates.weight), (score, pairs.label)
-    links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
-    return {
+    decision, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    content = {
         "thresholds": [
             {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)} for each in promised
         ],
@@ -62,8 +62,9 @@ def decision_file(pairs: CalibrationPairs) -> Mapping[str, Any]:
         "calibration": {
             "pairs": {"file": draw.out.name, "count": len(score)},
             "about": draw.about,
-            "decision": asdict(curve.decision(links.f1_threshold)),
+            "decision": asdict(decision),
             "links": asdict(links),
             "promised": [asdict(each) for each in promised],
         },
     }
+    return content, links, promised

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.intervals import CHUNK, percentiles
+from twicetold.evaluation.intervals import percentiles
 from twicetold.evaluation.ranking import Floats
 from twicetold.labels.sampling import Ints
 
@@ -109,60 +109,47 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
     """
     if not len(sample.label):
         raise ValueError("no pair is labelled yet: there is nothing to estimate from")
-    weight = 1 / sample.probability
-    true, false = ((weight * chosen) @ _reaches(sample) for chosen in (sample.label, ~sample.label))
+    weight, reach = 1 / sample.probability, (sample.score[:, None] >= sample.thresholds).astype(np.float64)
+    true, false = ((weight * chosen) @ reach for chosen in (sample.label, ~sample.label))
     duplicates = float(weight @ sample.label)
-    drawn_true, drawn_false, drawn_duplicates = _resample(sample, resamples, np.random.default_rng(seed))
+    drawn_true, drawn_false, drawn_duplicates = _resample(sample, reach, resamples, np.random.default_rng(seed))
     at = []
     for place, threshold in enumerate(sample.thresholds.tolist()):
-        precision = _ratio(true[place], true[place] + false[place])
-        recall, ours = _ratio(true[place], duplicates), drawn_true[:, place]
-        at.append(
-            ThresholdEstimate(
-                threshold,
-                int(sample.above[:, place].sum()),
-                _with_interval(precision, ours, ours + drawn_false[:, place]),
-                _with_interval(recall, ours, drawn_duplicates),
-            )
-        )
-    return Estimates(_with_interval(duplicates, drawn_duplicates, np.ones(resamples)), at)
+        ours = drawn_true[:, place]
+        precision = _ratio(true[place], true[place] + false[place], (ours, ours + drawn_false[:, place]))
+        recall = _ratio(true[place], duplicates, (ours, drawn_duplicates))
+        at.append(ThresholdEstimate(threshold, int(sample.above[:, place].sum()), precision, recall))
+    return Estimates(_ratio(duplicates, 1.0, (drawn_duplicates, np.ones(resamples))), at)
 
 
-def _resample(sample: Sample, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be."""
+def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """(R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be.
+
+    Args:
+        sample: what was labelled.
+        reach: (m, T) 1 where a pair's score reaches a threshold.
+        resamples: R.
+        rng: of the draws.
+    """
     true, false = np.zeros((2, resamples, len(sample.thresholds)))
-    duplicates = np.zeros(resamples)
-    reaches, labelled = _reaches(sample), sample.labelled
+    duplicates, labelled = np.zeros(resamples), sample.labelled
     for band in np.flatnonzero(sample.sizes):
         here = sample.band == band
-        label, reach = sample.label[here], reaches[here]
-        share = sample.above[band] / sample.sizes[band]
-        unseen = sample.sizes[band] - labelled[band]
-        shape = np.append(np.ones(labelled[band]), [0.5, 0.5])
-        step = max(1, CHUNK // len(shape))
-        for start in range(0, resamples, step):
-            rows = slice(start, min(start + step, resamples))
-            copies = rng.multinomial(unseen, rng.dirichlet(shape, rows.stop - rows.start))
-            counts, half_true, half_false = 1.0 + copies[:, :-2], copies[:, -2], copies[:, -1]
-            true[rows] += (counts * label) @ reach + np.outer(half_true, share)
-            false[rows] += (counts * ~label) @ reach + np.outer(half_false, share)
-            duplicates[rows] += counts @ label + half_true
+        label, share = sample.label[here], sample.above[band] / sample.sizes[band]
+        likely = rng.dirichlet(np.append(np.ones(labelled[band]), [0.5, 0.5]), resamples)
+        copies = rng.multinomial(sample.sizes[band] - labelled[band], likely)
+        counts, half_true, half_false = 1.0 + copies[:, :-2], copies[:, -2], copies[:, -1]
+        true += (counts * label) @ reach[here] + np.outer(half_true, share)
+        false += (counts * ~label) @ reach[here] + np.outer(half_false, share)
+        duplicates += counts @ label + half_true
     return true, false, duplicates
 
 
-def _reaches(sample: Sample) -> Floats:
-    """(m, T) 1 where a pair's score reaches a threshold."""
-    return (sample.score[:, None] >= sample.thresholds).astype(np.float64)
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole else None
-
-
-def _with_interval(value: float | None, part: Floats, whole: Floats) -> SampleEstimate:
-    """The interval always holds the estimate, as Jeffreys' does at 0 and 1."""
-    known = whole > 0
-    low, high = percentiles(part[known] / whole[known]) if known.any() else (0.0, 1.0)
-    if value is None:
-        return SampleEstimate(value, low, high)
+def _ratio(part: float, whole: float, drawn: tuple[Floats, Floats]) -> SampleEstimate:
+    """A ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
+    known = drawn[1] > 0
+    low, high = percentiles(drawn[0][known] / drawn[1][known]) if known.any() else (0.0, 1.0)
+    if not whole:
+        return SampleEstimate(None, low, high)
+    value = float(part / whole)
     return SampleEstimate(value, min(low, value), max(high, value))

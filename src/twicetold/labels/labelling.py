@@ -23,17 +23,18 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.matched import LOG_ODDS
+from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
-from twicetold.labels import sampling
 from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
+from twicetold.labels.sampling import candidate_pairs, draw, draw_by_probability
+from twicetold.printable import counted
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
-from twicetold.tables.files import open_rows
+from twicetold.tables.files import Rows, open_rows
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
@@ -54,7 +55,7 @@ class DrawnPair:
     band: int
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Labelling:
     """Drawn pairs and the answers so far.
 
@@ -63,14 +64,14 @@ class Labelling:
         source: what the pairs were drawn from: `model` and `texts` (digests), `seed`; and the `label` that the answers
             are about.
         candidates: number of candidates in each of H bands.
-        decision: of the model, about this label.
         thresholds: T scores.
         above: (H, T) candidates of each band at or above each threshold.
-        pairs: in the order in which to label them.
         file: name of the file of texts.
         texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
+        decision: of the model, about this label.
+        pairs: in the order in which to label them.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -78,14 +79,14 @@ class Labelling:
     out: Path
     source: dict[str, Any]
     candidates: list[int]
-    decision: Decision
     thresholds: list[float]
     above: list[list[int]]
-    pairs: list[DrawnPair]
     file: str = ""
     texts: int = 0
     guessed: bool = False
     matched: bool = False
+    decision: Decision
+    pairs: list[DrawnPair]
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -105,15 +106,18 @@ class Labelling:
         answered = self.labels.keys() | self.skipped
         return next((number for number in range(len(self.pairs)) if number not in answered), None)
 
-    def label(self, number: int, same: bool) -> None:
-        """Keep a label."""
-        self.labels[number] = same
-        self._save_labels()
+    def sides(self, number: int) -> tuple[str, str]:
+        """Both texts of a pair."""
+        return self.pairs[number].left, self.pairs[number].right
 
-    def skip(self, number: int) -> None:
-        """Leave a pair out: it counts as if it were like the labelled ones of its band."""
-        self.skipped.add(number)
-        self.save_draw()
+    def label(self, number: int, same: bool | None) -> None:
+        """Keep a label; None: leave the pair out, which counts as if it were like the labelled ones of its band."""
+        if same is None:
+            self.skipped.add(number)
+            self.save_draw()
+        else:
+            self.labels[number] = same
+            self._save_labels()
 
     def back(self, number: int) -> bool:
         """Forget the answer to the last pair before this one; False if there is none."""
@@ -142,25 +146,20 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed", "matched")
-        content = {name: getattr(self, name) for name in kept}
-        pairs = [asdict(pair) for pair in self.pairs]
-        content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
-        write_json(draw_file(self.out), content)
+        content = {name: value for name, value in asdict(self).items() if name not in ("out", "labels")}
+        write_json(draw_file(self.out), {**content, "skipped": sorted(self.skipped)})
 
     def _save_labels(self) -> None:
         if not self.labels:
             self.out.unlink(missing_ok=True)
             return
-        rows = zip(sorted(self.labels), self.sample().probability.tolist(), strict=True)
-        write_text(self.out, csv_text(COLUMNS, (self._row(number, probability) for number, probability in rows)))
-
-    def _row(self, number: int, probability: float) -> list[object]:
-        pair = self.pairs[number]
-        label = int(self.labels[number])
-        # A file reader takes a carriage return for the end of a row where the writer does not quote it.
-        left, right = (text.replace("\r\n", "\n").replace("\r", "\n") for text in (pair.left, pair.right))
-        return [number + 1, left, right, label, pair.score, pair.band, probability]
+        rows = []
+        for number, probability in zip(sorted(self.labels), self.sample().probability.tolist(), strict=True):
+            pair, same = self.pairs[number], int(self.labels[number])
+            # A file reader takes a carriage return for the end of a row where the writer does not quote it.
+            left, right = (text.replace("\r\n", "\n").replace("\r", "\n") for text in (pair.left, pair.right))
+            rows.append((number + 1, left, right, same, pair.score, pair.band, probability))
+        write_text(self.out, csv_text(COLUMNS, rows))
 
 
 def draw_file(out: Path) -> Path:
@@ -180,7 +179,6 @@ def labelling(
     texts: Sequence[str],
     file: str = "",
     pairs: int | None = None,
-    seed: int | None = None,
 ) -> Labelling:
     """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
@@ -193,13 +191,11 @@ def labelling(
         texts: of the file; equal ones are one text.
         file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
-        seed: of the draw; None: as before, or 0.
 
     Raises:
         FileNotFoundError: if there is no trained model.
         TypeError: if the family scores pairs only.
-        ValueError: if `out` is of another model, other texts, another seed or another label, or was not written by this
-            command.
+        ValueError: if `out` is of another model, other texts or another label, or was not written by this command.
     """
     if out.suffix.lower() != ".csv":
         raise ValueError(f"expected a file of labels that ends in .csv, got {out}")
@@ -209,17 +205,15 @@ def labelling(
         raise ValueError(
             f"{out} is there, and the draw that it belongs to is not ({draw_file(out)}): choose another file with -o"
         )
-    if seed is None:
-        seed = begun.source["seed"] if begun else 0
     place = model if isinstance(model, LoadedModel) else folder_of(model)
     decisions = place.decisions if isinstance(place, LoadedModel) else read_decisions(place)
-    source = {"model": _model_digest(place, distinct), "texts": _texts_digest(distinct), "seed": seed}
-    source["label"] = decisions.of().label
+    digest = hashlib.sha256(json.dumps(distinct).encode()).hexdigest()
+    source = {"model": _model_digest(place, distinct), "texts": digest, "seed": 0, "label": decisions.of().label}
     if begun is None:
-        new = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
-        new.file = file
-        new.save_draw()
-        return new
+        begun = _draw(out, place, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        begun.file = file
+        begun.save_draw()
+        return begun
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
         raise ValueError(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
@@ -251,7 +245,7 @@ def read_labelling(out: Path) -> Labelling:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
-        begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
+        begun = Labelling(out=out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{file} is damaged ({error}): remove it and {out}, and begin again") from error
     if out.exists():
@@ -260,14 +254,8 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDArray[np.int64]:
-    """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
-
-    Args:
-        block: the rows.
-        column: with the answers.
-        file: that they are in.
-        unit: what their places count, `line` or `row`.
+def labels_of(rows: Rows, block: Block, column: str) -> NDArray[np.int64]:
+    """(R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
 
     Raises:
         ValueError: if a value is no answer; names the file and the line.
@@ -275,11 +263,10 @@ def labels_of(block: Block, column: str, *, file: str | Path, unit: str) -> NDAr
     try:
         return answers_of(block.table[column])
     except BadValues as error:
-        place = block.lines[error.rows[0]]
-        said = f"{unit} {place}, column {column!r}: expected {error.expected}; got {error.value}"
-        raise ValueError(f"{file}, {said}") from error
+        place = f"{rows.name}, {rows.unit} {block.lines[error.rows[0]]}, column {column!r}"
+        raise ValueError(f"{place}: expected {error.expected}; got {error.value}") from error
     except TypeError as error:
-        raise ValueError(f"{file}, column {column!r}: {error}") from error
+        raise ValueError(f"{rows.name}, column {column!r}: {error}") from error
 
 
 def _labels(out: Path, pairs: int) -> dict[int, bool]:
@@ -288,18 +275,16 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
         for name in ("pair", "label"):
             rows.require(name)
         for block in rows.blocks([]):
-            lines = block.lines.tolist()
-            values = labels_of(block, "label", file=out, unit=rows.unit).tolist()
-            for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
-                if label == MISSING:  # not answered, such as one that was taken back by hand
+            answers = labels_of(rows, block, "label").tolist()
+            for line, number, same in zip(block.lines.tolist(), block.table["pair"].to_pylist(), answers, strict=True):
+                if same == MISSING:  # not answered, such as one that was taken back by hand
                     continue
-                known = number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels
-                if not known:
+                if not (number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels):
                     raise ValueError(
                         f"{out}, line {line}, column 'pair': expected the number of a drawn pair, 1 to {pairs}, each "
                         f"once; got {number!r}"
                     )
-                labels[int(number) - 1] = label == 1
+                labels[int(number) - 1] = same == 1
     return labels
 
 
@@ -308,32 +293,36 @@ def _draw(
 ) -> Labelling:
     model = place if isinstance(place, LoadedModel) else LoadedModel.from_folder(place)
     about = model.decisions.of(source["label"])
-    decision, seed = about.stored, source["seed"]
+    decision = about.stored
     of_vectors = isinstance(place, LoadedModel)  # what the labels say is to be about their cosine
     matched = about.unlabelled and not of_vectors
     if matched:
         texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
-        candidates, columns = sampling.matched_pairs(model, texts)
-        drawn = sampling.draw_by_probability(candidates.score, pairs=pairs, seed=seed)
+        compared = MatchedTexts.of(model.trained, texts)
+        left, right, columns = compared.candidates.left, compared.candidates.right, compared.columns
+        score = compared.log_odds if len(left) else np.empty(0)
     else:
-        candidates = sampling.candidate_pairs(model, texts)
-        columns = {SCORE: candidates.score.astype(np.float32)}
-        drawn = sampling.draw(candidates, decision, pairs=pairs, seed=seed)
+        left, right, score = candidate_pairs(model, texts)
+        columns = {SCORE: score.astype(np.float32)}
+    if not len(score):
+        none = f"none of the {counted(len(texts), 'text')} shares a term with another one"
+        raise ValueError(f"{none}: there is no pair to label")
+    drawn = draw_by_probability(score, pairs=pairs) if matched else draw(score, decision, pairs=pairs)
     if matched or of_vectors:
-        MatchedCandidates.of(columns, candidates.score, drawn.rows, seed=seed).save(features_file(out))
-    columns_of_pairs = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows])
-    rows = zip(*(column.tolist() for column in (*columns_of_pairs, drawn.band)), strict=True)
+        MatchedCandidates.of(columns, score, drawn.rows).save(features_file(out))
+    sides = (left, right, score)
+    rows = zip(*(side[drawn.rows].tolist() for side in sides), drawn.band.tolist(), strict=True)
     return Labelling(
-        out,
-        source,
-        drawn.sizes.tolist(),
-        decision,
-        drawn.thresholds.tolist(),
-        drawn.above.tolist(),
-        [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
+        out=out,
+        source=source,
+        candidates=drawn.sizes.tolist(),
+        thresholds=drawn.thresholds.tolist(),
+        above=drawn.above.tolist(),
+        texts=len(texts),
         guessed=about.unlabelled,
         matched=matched,
-        texts=len(texts),
+        decision=decision,
+        pairs=[DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
 
 
@@ -342,7 +331,3 @@ def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
     if isinstance(folder, LoadedModel):
         return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
-
-
-def _texts_digest(texts: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -23,7 +23,7 @@ Shape letters: C candidates, m labelled pairs, T thresholds, R draws, K knots.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,12 @@ class MatchedCandidates:
     drawn: Ints
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints, *, seed: int) -> "MatchedCandidates":
+    def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints) -> "MatchedCandidates":
         """All candidates of a small file; of a large one the likeliest, the drawn ones, and some of the others."""
         order = np.argsort(-log_odds, kind="stable")
         first = np.union1d(order[:KEPT], drawn)
         others = np.setdiff1d(order, first)
-        some = np.random.default_rng(seed).permutation(others)[:KEPT]
+        some = np.random.default_rng(0).permutation(others)[:KEPT]
         chosen = np.append(first, some)
         weight = np.append(np.ones(len(first)), np.full(len(some), len(others) / max(len(some), 1)))
         place = np.searchsorted(first, drawn)
@@ -159,38 +159,20 @@ class MatchedLinks:
             matcher: that drew the pairs; None: the generic one.
             seed: of the draws from the posterior.
         """
-        generic = matcher or _generic(candidates.columns)
-        moved, scores = moved_by_labels(generic, candidates.columns, rows, label)
-        score = moved.log_odds(candidates.columns)
+        columns = candidates.columns
+        if matcher is None:
+            matcher = Matcher.generic(vectors=True)
+            matcher = matcher if set(matcher.names) <= set(columns) else Matcher.generic(vectors=False)
+        fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
+        for number in range(FOLDS):  # each pair by a matcher of the other folds
+            here = fold == number
+            others = matcher.answered(columns, rows[~here], label[~here])
+            scores[here] = others.log_odds({name: column[rows[here]] for name, column in columns.items()})
+        stored = matcher.answered(columns, rows, label).to_json()
+        score = Matcher.from_json(stored).log_odds(columns)
         curve = Curve.of(scores, label, weight, scale=LOG_ODDS, seed=seed)
         known = (score, candidates.weight), (score[rows], label)
-        links, promised = curve_links(curve, *known, drawn=(file, texts, NEAREST))
-        return cls(moved.to_json(), curve.decision(links.f1_threshold), links, promised)
-
-
-def _generic(columns: Mapping[str, Column]) -> Matcher:
-    """The matcher of these features."""
-    with_vectors = Matcher.generic(vectors=True)
-    return with_vectors if set(with_vectors.names) <= set(columns) else Matcher.generic(vectors=False)
-
-
-def moved_by_labels(
-    matcher: Matcher, columns: Mapping[str, Column], rows: Ints, label: NDArray[np.bool_]
-) -> tuple[Matcher, Floats]:
-    """The matcher moved by all labels, as it is stored; and (m,) log odds of each pair by that of the other folds.
-
-    Args:
-        matcher: before.
-        columns: features of all candidates.
-        rows: (m,) positions of the labelled pairs.
-        label: (m,) whether they say the same.
-    """
-    fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
-    for number in range(FOLDS):
-        here = fold == number
-        others = matcher.answered(columns, rows[~here], label[~here])
-        scores[here] = others.log_odds({name: column[rows[here]] for name, column in columns.items()})
-    return Matcher.from_json(matcher.answered(columns, rows, label).to_json()), scores
+        return cls(stored, *curve_links(curve, *known, drawn=(file, texts, NEAREST)))
 
 
 @dataclass(frozen=True)
@@ -200,12 +182,12 @@ class Curve:
     Args:
         scale: calibration that gives scores the scale of log odds.
         draws: (R, 2 + K) coefficients.
-        line: intercept and slope of the log odds without hats, on this scale.
+        line: calibration without hats.
     """
 
     scale: Decision
     draws: Floats
-    line: tuple[float, float]
+    line: Decision
 
     @classmethod
     def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, scale: Decision, seed: int = 0) -> "Curve":
@@ -217,13 +199,9 @@ class Curve:
         likely = sigmoid(basis @ mode)
         hessian = (basis * (weight * likely * (1 - likely))[:, None]).T @ basis + np.diag(precision)
         draws = np.random.default_rng(seed).multivariate_normal(mode, np.linalg.inv(hessian), size=DRAWS)
-        line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight)
-        return cls(scale, draws, (float(line[0]), float(line[1])))
-
-    def decision(self, threshold: float) -> Decision:
-        """A threshold with the calibration without hats."""
-        intercept, slope = self.line
-        return Decision(threshold, slope * self.scale.slope, intercept + slope * self.scale.intercept)
+        line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight).tolist()
+        slope, intercept = line[1] * scale.slope, line[0] + line[1] * scale.intercept
+        return cls(scale, draws, Decision(scale.threshold, slope, intercept))
 
     def probability(self, score: Floats) -> Floats:
         """(C, R) by each draw."""
@@ -244,8 +222,8 @@ def curve_links(
     pairs: tuple[Floats, NDArray[np.bool_]],
     *,
     drawn: tuple[str, int, int],
-) -> tuple[LabelledLinks, tuple[LinkEstimate, ...]]:
-    """The threshold with the highest F1 and those for aimed precisions, and the precision to expect from each on.
+) -> tuple[Decision, LabelledLinks, tuple[LinkEstimate, ...]]:
+    """The decision with the highest F1, thresholds for aimed precisions, and the precision to expect from each on.
 
     Args:
         curve: of probabilities.
@@ -270,21 +248,22 @@ def curve_links(
     enough = (labelled[None] >= threshold[:, None]).sum(axis=1) >= FEWEST_LABELLED
     f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1)
     best = int(np.argmax(f1))
-    links: list[TargetLinks] = []
-    chosen: dict[float | None, int] = {None: best}
-    for aimed in TARGETS:
-        good = np.flatnonzero((assured >= aimed) & enough)
-        at = int(good[-1]) if len(good) else int(np.argmax(np.where(enough, assured, -1.0)))
-        value = mean[at] if len(good) else assured[at]
-        links.append(TargetLinks(aimed, float(threshold[at]) if len(good) else None, float(value), float(recall[at])))
-        if len(good):
-            chosen[aimed] = at
     low, high = np.quantile(precision, (0.025, 0.975), axis=1)
     high[threshold > labelled[~label].max(initial=-np.inf)] = 1.0  # no label speaks against it
-    promised = tuple(
-        LinkEstimate(aimed, float(threshold[at]), IntervalEstimate(*map(float, (mean[at], low[at], high[at]))))
-        for aimed, at in chosen.items()
-    )
+
+    def expected(aimed: float | None, at: int) -> LinkEstimate:
+        interval = IntervalEstimate(*map(float, (mean[at], low[at], high[at])))
+        return LinkEstimate(aimed, float(threshold[at]), interval)
+
+    links, promised = [], [expected(None, best)]
+    for aimed in TARGETS:
+        good = np.flatnonzero((assured >= aimed) & enough)
+        if len(good):
+            promised.append(expected(aimed, int(good[-1])))
+            links.append(TargetLinks(aimed, promised[-1].threshold, float(mean[good[-1]]), float(recall[good[-1]])))
+        else:
+            at = int(np.argmax(np.where(enough, assured, -1.0)))
+            links.append(TargetLinks(aimed, None, float(assured[at]), float(recall[at])))
     represented = round(float(weight.sum()))
     found = LabelledLinks(*drawn, represented, len(label), float(threshold[best]), tuple(links), assured=True)
-    return found, promised
+    return replace(curve.line, threshold=found.f1_threshold), found, tuple(promised)

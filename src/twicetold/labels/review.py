@@ -5,9 +5,9 @@ in it stays.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,6 @@ from twicetold.tables.files import open_rows, write_rows
 
 LEFT, RIGHT, SAME = "left_text", "right_text", "same"
 ASKED = ("left", "right", LEFT, RIGHT, "probability", SAME)  # columns of a file of answers
-
-
-class TextPair(NamedTuple):
-    """Two texts."""
-
-    left: str
-    right: str
 
 
 @dataclass
@@ -46,7 +39,7 @@ class Asking:
     questions: Questions
     names: Sequence[Any]
     count: int
-    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    beside: Mapping[str, Sequence[str]]
     delimiter: str | None = None
     _open: Question | None = None
 
@@ -58,7 +51,7 @@ class Asking:
         names: Sequence[Any],
         *,
         count: int,
-        beside: Mapping[str, Sequence[str]] | None = None,
+        beside: Mapping[str, Sequence[str]],
     ) -> "Asking":
         """Go on with a file of answers, or begin one.
 
@@ -74,7 +67,7 @@ class Asking:
                     rows.require(name)
                 table = pa.concat_tables(block.table for block in rows.blocks([LEFT, RIGHT]))
             delimiter = rows.delimiter
-        return cls(file, table, questions, names, count, beside or {}, delimiter)
+        return cls(file, table, questions, names, count, beside, delimiter)
 
     @property
     def next(self) -> int | None:
@@ -83,36 +76,28 @@ class Asking:
             self._open = next(iter(self.questions.next()), None)
         return None if self._open is None else len(self.table)
 
-    @property
-    def pairs(self) -> list[TextPair]:
-        """The pairs of the file, and the one that is asked about."""
-        pairs = [
-            TextPair(*pair) for pair in zip(*(self.table[name].to_pylist() for name in (LEFT, RIGHT)), strict=True)
-        ]
-        if (asked := self._open) is not None:
-            sides = ((asked.left, asked.left_text), (asked.right, asked.right_text))
-            pairs.append(TextPair(*(self._shown(row, text) for row, text in sides)))
-        return pairs
+    def sides(self, number: int) -> tuple[str, str]:
+        """Both texts of the next question, each with the values of its row in further columns."""
+        asked = self._open
+        assert asked is not None
 
-    def _shown(self, row: int, text: str) -> str:
-        """A text with the values of its row in further columns."""
-        return "\n".join([text, *(f"{name}: {values[row]}" for name, values in self.beside.items() if values[row])])
+        def shown(row: int, text: str) -> str:
+            further = (f"{name}: {values[row]}" for name, values in self.beside.items() if values[row])
+            return "\n".join([text, *further])
+
+        return shown(asked.left, asked.left_text), shown(asked.right, asked.right_text)
 
     def label(self, number: int, same: bool | None) -> None:
-        """Keep an answer; None: the person cannot say."""
+        """Keep an answer; None: the person cannot say, and is not asked about the pair again."""
         assert self._open is not None
         asked, self._open = self._open, None
         self.questions.answer(asked, same)
         names = (self.names[asked.left], self.names[asked.right])
-        values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4))
-        row = {name: [str(value)] for name, value in zip(ASKED, values, strict=False)}
-        answer = pa.array([None if same is None else str(int(same))], pa.string())
-        self.table = pa.concat_tables([self.table, pa.table({**row, SAME: answer})], promote_options="default")
+        answer = None if same is None else int(same)
+        values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4), answer)
+        row = {name: [None if each is None else str(each)] for name, each in zip(ASKED, values, strict=True)}
+        self.table = pa.concat_tables([self.table, pa.table(row)], promote_options="default")
         self._write()
-
-    def skip(self, number: int) -> None:
-        """Keep that the person cannot say: the pair is not asked about again."""
-        self.label(number, None)
 
     def back(self, number: int) -> bool:
         """Forget the last answer and ask again; False if there is none in the file. With the only one goes the file."""

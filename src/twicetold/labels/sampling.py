@@ -18,19 +18,16 @@ variance stratification"). Unlikely pairs count by their probability, as there a
 Shape letters: n texts, C candidate pairs, H bands, T thresholds, m drawn pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.dedupe.matched import MatchedTexts
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.ranking import Floats
-from twicetold.matching.pair_features import Column
 from twicetold.neighbours.nearest import NOBODY, Index
-from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
 
 Ints = NDArray[np.int64]
@@ -46,26 +43,6 @@ POWER = 1 / 3
 STRATA = 16  # of probabilities
 CAPPED = 0.9  # probability of a matcher beyond which it is not trusted
 EXACT = 50_000  # dense vectors are searched exactly up to so many
-BLOCK = 50_000  # pairs scored at a time
-NO_PAIR = "none of the {texts} shares a term with another one: there is no pair to label"
-
-
-@dataclass(frozen=True)
-class CandidatePairs:
-    """Pairs of texts that may say the same.
-
-    Args:
-        left: (C,) numbers of texts.
-        right: (C,) numbers of texts, each larger than that of `left`.
-        score: (C,)
-    """
-
-    left: Ints
-    right: Ints
-    score: Floats
-
-    def __len__(self) -> int:
-        return len(self.score)
 
 
 @dataclass(frozen=True)
@@ -88,8 +65,10 @@ class Draw:
     above: Ints
 
 
-def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int = NEIGHBOURS) -> CandidatePairs:
-    """Each text's nearest neighbours, every pair once.
+def candidate_pairs(
+    model: LoadedModel, texts: Sequence[str], *, neighbours: int = NEIGHBOURS
+) -> tuple[Ints, Ints, Floats]:
+    """Each text's nearest neighbours, every pair once: (C,) texts, others with larger numbers, and scores.
 
     The search is exact up to 50,000 texts and for sparse vectors, and otherwise by an approximate index.
 
@@ -100,7 +79,7 @@ def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int
 
     Raises:
         TypeError: if the family scores pairs only.
-        ValueError: if there is no candidate.
+        ValueError: if there is one text alone.
     """
     if not model.trained.read(["a text"]).searchable:
         raise TypeError(
@@ -117,34 +96,13 @@ def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int
     near = found.keeping(found.index != everyone[:, None], k=min(neighbours, found.index.shape[1])).index
     row, column = np.nonzero(near != NOBODY)
     other = near[row, column]
-    keys = np.unique(np.minimum(row, other) * len(texts) + np.maximum(row, other))
-    if not len(keys):
-        raise ValueError(NO_PAIR.format(texts=counted(len(texts), "text")))
-    left, right = np.divmod(keys, len(texts))
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(keys), BLOCK)]
-    score = np.concatenate([read.score(left[block], right[block]) for block in blocks])
-    return CandidatePairs(left, right, score.astype(np.float64))
+    left, right = np.divmod(np.unique(np.minimum(row, other) * len(texts) + np.maximum(row, other)), len(texts))
+    score = read.score(left, right) if len(left) else np.empty(0)
+    return left, right, score.astype(np.float64)
 
 
-def matched_pairs(model: LoadedModel, texts: Sequence[str]) -> tuple[CandidatePairs, Mapping[str, Column]]:
-    """The pairs that a dedupe compares by the generic matcher, scored by its log odds, and their features.
-
-    Args:
-        model: that was fitted to texts without labels.
-        texts: n different texts.
-
-    Raises:
-        ValueError: if there is no candidate.
-    """
-    matched = MatchedTexts.of(model.trained, texts)
-    pairs = matched.candidates
-    if not len(pairs.left):
-        raise ValueError(NO_PAIR.format(texts=counted(len(texts), "text")))
-    return CandidatePairs(pairs.left, pairs.right, matched.log_odds), matched.columns
-
-
-def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: int = 0) -> Draw:
-    """Draw `pairs` candidates, or all if there are fewer.
+def draw(score: Floats, decision: Decision, *, pairs: int, seed: int = 0) -> Draw:
+    """Draw `pairs` candidates by their (C,) scores, or all if there are fewer.
 
     With the same seed, a larger draw begins with the pairs of a smaller one.
 
@@ -156,12 +114,12 @@ def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: in
             f"on validation, a higher score of this model is not more alike (slope {decision.slope:.4g}): train it "
             "longer, or use another one"
         )
-    band = np.searchsorted(_at(decision, EDGES), candidates.score, side="right")
+    band = np.searchsorted(_at(decision, EDGES), score, side="right")
     sizes = np.bincount(band, minlength=len(EDGES) + 1)
-    mean = np.bincount(band, decision.probability(candidates.score), minlength=len(sizes)) / np.maximum(sizes, 1)
+    mean = np.bincount(band, decision.probability(score), minlength=len(sizes)) / np.maximum(sizes, 1)
     mean = mean.clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     interest = sizes**POWER * mean * (1 - mean)
-    return _drawn(candidates.score, band, interest, thresholds=_at(decision, STEPS), pairs=pairs, seed=seed)
+    return _drawn(score, band, interest, thresholds=_at(decision, STEPS), pairs=pairs, seed=seed)
 
 
 def draw_by_probability(log_odds: Floats, *, pairs: int, seed: int = 0) -> Draw:

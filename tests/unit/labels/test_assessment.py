@@ -6,7 +6,7 @@ import pytest
 from twicetold.evaluation.decision import decide, decide_weighted, effective_size, platt_of_each
 from twicetold.evaluation.pair_metrics import Confusion, squared_errors
 from twicetold.labels.assessment import METRICS, assess, for_half
-from twicetold.labels.sampling import CandidatePairs, draw
+from twicetold.labels.sampling import draw
 
 SHARES = ("accuracy", "precision", "recall")
 MANY = 20_000
@@ -31,8 +31,7 @@ def drawn(score, label, stored, rng, *, labels, by_label):
     if not by_label:
         rows = rng.choice(len(score), labels, replace=False)
         return score[rows], label[rows], np.ones(labels), np.zeros(labels, np.int64)
-    nobody = np.empty(0, np.int64)
-    found = draw(CandidatePairs(nobody, nobody, score), stored, pairs=labels, seed=int(rng.integers(2**31)))
+    found = draw(score, stored, pairs=labels, seed=int(rng.integers(2**31)))
     taken = np.bincount(found.band, minlength=len(found.sizes))
     return score[found.rows], label[found.rows], (found.sizes / np.maximum(taken, 1))[found.band], found.band
 

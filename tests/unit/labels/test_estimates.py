@@ -6,7 +6,7 @@ from sklearn.metrics import precision_score, recall_score
 
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.labels.estimates import Sample, estimate
-from twicetold.labels.sampling import CandidatePairs, draw
+from twicetold.labels.sampling import draw
 
 DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
 STORED = 6  # place of the stored threshold among those of a draw
@@ -17,17 +17,17 @@ def population(count=12_000, seed=1, shift=-0.5):
     rng = np.random.default_rng(seed)
     score = rng.beta(2, 5, count)
     label = rng.random(count) < sigmoid(9.0 * (score - DECISION.threshold) + shift)
-    return CandidatePairs(np.zeros(count, np.int64), np.arange(1, count + 1), score), label
+    return score, label
 
 
 def labelled(candidates, label, *, pairs, seed, answered=None):
     drawn = draw(candidates, DECISION, pairs=pairs, seed=seed)
     rows, band = drawn.rows[:answered], drawn.band[:answered]
-    return Sample(candidates.score[rows], label[rows], band, drawn.sizes, drawn.thresholds, drawn.above)
+    return Sample(candidates[rows], label[rows], band, drawn.sizes, drawn.thresholds, drawn.above)
 
 
 def true_values(candidates, label, threshold):
-    said = candidates.score >= threshold
+    said = candidates >= threshold
     return (said & label).sum() / said.sum(), (said & label).sum() / label.sum()
 
 
@@ -36,7 +36,7 @@ def test_where_all_candidates_are_labelled_the_estimates_are_the_plain_proportio
     found = estimate(labelled(candidates, label, pairs=400, seed=0))
     assert (found.duplicates.value, found.duplicates.low, found.duplicates.high) == (label.sum(),) * 3
     for row in found.at:
-        said = candidates.score >= row.threshold
+        said = candidates >= row.threshold
         assert row.candidates == said.sum()
         if said.any():
             for share, measure in ((row.precision, precision_score), (row.recall, recall_score)):
@@ -48,7 +48,7 @@ def test_where_all_candidates_are_labelled_the_estimates_are_the_plain_proportio
 @pytest.mark.parametrize("answered", [None, 80])
 def test_sums_and_precision_are_unbiased_also_if_one_stops_early(answered):
     candidates, label = population()
-    said = candidates.score >= DECISION.threshold
+    said = candidates >= DECISION.threshold
     found = []
     for seed in range(400):
         one = estimate(labelled(candidates, label, pairs=240, seed=seed, answered=answered), resamples=2)
@@ -91,9 +91,7 @@ def test_intervals_hold_the_truth_in_about_95_of_100_draws():
 def test_a_band_without_a_labelled_duplicate_is_not_sure_to_hold_none():
     score = np.concatenate([np.full(10_000, 0.1), np.full(20, 0.9)])
     label = score > 0.5
-    found = estimate(
-        labelled(CandidatePairs(np.zeros(10_020, np.int64), np.arange(10_020), score), label, pairs=40, seed=0)
-    )
+    found = estimate(labelled(score, label, pairs=40, seed=0))
     row = found.at[STORED]
     assert (row.recall.value, row.recall.high) == (1.0, 1.0)
     assert row.recall.low < 0.2

@@ -32,7 +32,7 @@ def answer(state, count):
 def test_what_was_answered_is_there_again(begin):
     state = begin(pairs=20)
     answer(state, 4)
-    state.skip(state.next)
+    state.label(state.next, None)
     answer(state, 2)
     again = begin()
     assert again == state
@@ -49,7 +49,7 @@ def test_back_forgets_the_last_answer_labelled_or_skipped(begin):
     state = begin(pairs=20)
     assert not state.back(0)
     answer(state, 2)
-    state.skip(2)
+    state.label(2, None)
     assert state.back(3)
     assert (state.next, begin().skipped) == (2, set())
     assert state.back(2)
@@ -91,12 +91,11 @@ def test_a_label_that_is_corrected_by_hand_stays_corrected(begin):
     assert begin().labels[1] == again.labels[1]
 
 
-def test_another_model_file_or_seed_is_refused(begin, run, questions, tmp_path):
+def test_another_model_or_file_is_refused(begin, run, questions, tmp_path):
     begin(pairs=10)
     for options, what in (
         ({"model": run("static")}, "model"),
         ({"texts": questions.texts.to_pylist()[1:]}, "text"),
-        ({"seed": 1}, "seed"),
     ):
         with pytest.raises(ValueError, match=f"was begun with another {what} than this one"):
             begin(**options)

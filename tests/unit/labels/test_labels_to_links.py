@@ -84,11 +84,11 @@ def model(trained_on):
     return trained_on()
 
 
-def calibrated(model, texts, truth, out, *, pairs=200, seed=0, drawn=True):
+def calibrated(model, texts, truth, out, *, pairs=200, drawn=True):
     """The model after `label`, answered by the truth, and `calibrate`."""
     story = dict(zip(texts, truth.tolist(), strict=True))
     file = out.with_suffix(".csv")
-    state = labelling(file, model=model.folder, texts=texts, file="headlines.csv", pairs=pairs, seed=seed)
+    state = labelling(file, model=model.folder, texts=texts, file="headlines.csv", pairs=pairs)
     for number, pair in enumerate(state.pairs):
         state.label(number, story[pair.left] == story[pair.right])
     if not drawn:
@@ -101,8 +101,8 @@ def calibrated(model, texts, truth, out, *, pairs=200, seed=0, drawn=True):
 
 def true_precision(found, truth, model, texts):
     """Of the links among the pairs that could be drawn."""
-    drawn = candidate_pairs(model, texts)
-    among = np.isin(found.links.left * len(texts) + found.links.right, drawn.left * len(texts) + drawn.right)
+    left, right, _ = candidate_pairs(model, texts)
+    among = np.isin(found.links.left * len(texts) + found.links.right, left * len(texts) + right)
     return float((truth[found.links.left] == truth[found.links.right])[among].mean())
 
 
@@ -116,7 +116,7 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
     model, found = trained_on(**before), []
     for seed in range(6):
         texts, truth = made(seed=10 + seed, **here)
-        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
         assert direction * (new.dedupe(texts).summary.threshold.score - model.dedupe(texts).summary.threshold.score) > 0
         promised = [each.dedupe(texts, precision=0.8) for each in (model, new)]
         old, now = (each.summary.threshold for each in promised)
@@ -135,7 +135,7 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     model, held, kept = trained_on(), [], []
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
-        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
         calibration = new.record.calibration
         expected, links = calibration.expected, calibration.links
         aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
@@ -195,7 +195,7 @@ def test_labels_that_do_not_contradict_thresholds_over_all_pairs_leave_them(kind
     model, left = trained_on(**kind), []
     for seed in range(6):
         texts, truth = made(seed=10 + seed, **kind)
-        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
         left.append(new.thresholds == model.thresholds and bool(new.thresholds.promised))
     assert sum(left) >= 5
 

@@ -107,7 +107,7 @@ def test_the_curve_is_that_of_the_labels_and_is_less_sure_with_fewer():
 def test_a_large_file_is_represented_by_weights(monkeypatch, tmp_path):
     monkeypatch.setattr("twicetold.labels.matched_links.KEPT", 50)
     log_odds = np.arange(1_000.0)
-    some = MatchedCandidates.of({"one": log_odds}, log_odds, np.array([3, 999]), seed=0)
+    some = MatchedCandidates.of({"one": log_odds}, log_odds, np.array([3, 999]))
     assert some.weight.sum() == pytest.approx(1_000)
     assert len(some.weight) == 101
     assert some.columns["one"][some.drawn].tolist() == [3, 999]

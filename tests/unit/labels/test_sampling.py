@@ -7,36 +7,36 @@ import pytest
 
 import twicetold
 from twicetold.evaluation.decision import Decision
-from twicetold.labels.sampling import EDGES, LEAST, CandidatePairs, candidate_pairs, dealt, draw
+from twicetold.labels.labelling import labelling
+from twicetold.labels.sampling import EDGES, LEAST, candidate_pairs, dealt, draw
 from twicetold.trained.reading import EncodedTexts
 
 DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
 
 
 def made(count=20_000, seed=0):
-    """Candidates most of which score low, as in a file with few duplicates."""
-    score = np.random.default_rng(seed).beta(2, 5, count)
-    return CandidatePairs(np.zeros(count, np.int64), np.arange(1, count + 1), score)
+    """Scores of candidates, most of them low, as in a file with few duplicates."""
+    return np.random.default_rng(seed).beta(2, 5, count)
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
 def test_candidates_are_each_texts_nearest_neighbours_and_every_pair_is_there_once(family, run, questions):
     model, texts = twicetold.load(run(family)), list(dict.fromkeys(questions.texts.to_pylist()))
-    found = candidate_pairs(model, texts, neighbours=3)
+    left, right, score = candidate_pairs(model, texts, neighbours=3)
     vectors = model.encode(texts)
     similar = vectors @ vectors.T
     similar = similar.toarray() if family == "tfidf" else similar.copy()
     np.fill_diagonal(similar, -np.inf)
-    pairs = list(zip(found.left.tolist(), found.right.tolist()))
+    pairs = list(zip(left.tolist(), right.tolist()))
     assert len(set(pairs)) == len(pairs)
-    assert (found.left < found.right).all()
+    assert (left < right).all()
     for text, row in enumerate(similar):
         partners = {a + b - text for a, b in pairs if text in (a, b)}
         kth = np.sort(row)[-3]
         nearer = set(np.flatnonzero((row > kth + 1e-6) & (row > 0 if family == "tfidf" else True)).tolist())
         assert nearer <= partners
-    one, other = ([texts[number] for number in side] for side in (found.left, found.right))
-    np.testing.assert_allclose(found.score, model.similarity(one, other), atol=1e-6)
+    one, other = ([texts[number] for number in side] for side in (left, right))
+    np.testing.assert_allclose(score, model.similarity(one, other), atol=1e-6)
 
 
 def test_a_family_that_scores_pairs_only_is_refused(run, monkeypatch):
@@ -46,12 +46,14 @@ def test_a_family_that_scores_pairs_only_is_refused(run, monkeypatch):
         candidate_pairs(model, ["one", "two"])
 
 
-def test_files_without_pairs_are_refused(run):
+def test_files_without_pairs_are_refused(run, tmp_path):
     model = twicetold.load(run())
     with pytest.raises(ValueError, match="at least two different texts to make pairs of, got 1"):
         candidate_pairs(model, ["bank rate"])
-    with pytest.raises(ValueError, match="none of the 2 texts shares a term"):
-        candidate_pairs(model, ["bank", "film"])
+    with pytest.raises(
+        ValueError, match="none of the 2 texts shares a term with another one: there is no pair to label"
+    ):
+        labelling(tmp_path / "pairs.csv", model=run(), texts=["bank", "film"])
 
 
 def test_no_candidate_is_drawn_twice_and_sizes_and_counts_are_those_of_the_bands():
@@ -60,9 +62,9 @@ def test_no_candidate_is_drawn_twice_and_sizes_and_counts_are_those_of_the_bands
     assert len(found.rows) == len(set(found.rows.tolist())) == 200
     edges = [-np.inf, *(DECISION.threshold + np.array(EDGES) / DECISION.slope), np.inf]
     for band, (low, high) in enumerate(pairwise(edges)):
-        scores = candidates.score[(candidates.score >= low) & (candidates.score < high)]
+        scores = candidates[(candidates >= low) & (candidates < high)]
         assert found.sizes[band] == len(scores)
-        drawn = candidates.score[found.rows[found.band == band]]
+        drawn = candidates[found.rows[found.band == band]]
         assert ((drawn >= low) & (drawn < high)).all()
         for place, threshold in enumerate(found.thresholds):
             assert found.above[band, place] == (scores >= threshold).sum()
