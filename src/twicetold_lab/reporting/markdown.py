@@ -34,6 +34,8 @@ def page_of(page: Section) -> str:
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
+    if section.is_detail:
+        return
     title = escaped(section.title)
     yield f"<details><summary>{title}</summary>\n" if section.is_folded else f"{'#' * level} {title}\n"
     yield from (f"{escaped(text)}\n" for text in section.sentences)

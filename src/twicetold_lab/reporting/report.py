@@ -99,10 +99,10 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     for data, board in boards.items():
         about, whole = abouts[data], all_boards[data]
         parts = [
-            *uses.use_sections(board, about.kind, peers.get(data, {})),
-            *uses.terms_sections(whole, grid.terms),
+            *uses.use_sections(board, about.kind, peers.get(data, {}), grid.commands),
+            *uses.terms_sections(whole, grid.terms, grid.commands),
             *sections.cross_domain_sections(data, abroad),
-            sections.cost_section(whole, grid.seconds, grid.commands),
+            sections.cost_section(whole, grid.seconds),
             sections.checks_section(board, about),
             provenance.data_section(about),
         ]

@@ -99,6 +99,7 @@ class Section:
         parts: sections within it.
         data: the dataset that it is about.
         is_folded: whether only its title shows until it is opened.
+        is_detail: whether it stands on pages and in numbers.csv alone, and not in Markdown.
     """
 
     title: str
@@ -110,6 +111,7 @@ class Section:
     parts: Sequence["Section"] = ()
     data: str = ""
     is_folded: bool = False
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)
