@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
-from twicetold.neighbours.rules import RULES
 from twicetold.trained.evidence import one_answer
 from twicetold_lab.runs.folder import OF_ENSEMBLES, RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
@@ -24,13 +23,9 @@ Severity = Literal["error", "warning", "note"]
 ERROR: Severity = "error"
 FOUND, CLEAR, NOT_CHECKED = "found", "clear", "not checked"
 LEAST = 0.5
-"""Share of the ARI of other rules, of its own on validation, and of average precision: below it, a value has broken
-down."""
-LEAST_ARI = 0.1
-"""ARI that there must have been, by another rule or on validation, for it to break down."""
+"""Share of average precision below which F1 has broken down."""
 FEWEST_GROUPS = 30
 """Groups with links that a promise rests on."""
-SEEDS = 3
 AIM = "link_precision_at_"
 AS_PUBLISHED = ("published", "by analogy")
 """Begin what a run says of settings that nobody chose on its validation."""
@@ -147,29 +142,6 @@ def _carried_threshold(run: RunFolder) -> str | Missing | None:
     return "; ".join(findings) or None
 
 
-def _giant_component(run: RunFolder) -> str | Missing | None:
-    """Check whether groups of all that links connect break down: a few wrong links join most groups."""
-    val, test = ({rule: run.metrics.get(split, {}).get(f"ari_{rule}") for rule in RULES} for split in ("val", "test"))
-    now, before = test["components"], val["components"]
-    if now is None:
-        return Missing("its metrics have no groups by the rule components")
-    rule, best = max(
-        ((rule, value) for rule, value in test.items() if value is not None and rule != "components"),
-        key=lambda each: each[1],
-        default=("components", now),
-    )
-    if now >= LEAST * max(best, before or 0.0) or max(best, before or 0.0) < LEAST_ARI:
-        return None
-    of_val = "" if before is None else f", on validation by {before:.2f}"
-    why = ": single wrong links join large groups" if now < LEAST * best else ""
-    if best < LEAST_ARI:  # whatever the rule: wrong links alone do not tell why
-        why = ": those by other rules break down as well"
-    return (
-        f"groups of all that links connect agree with the labels by ARI {now:.2f}{of_val}; those of the rule {rule} by "
-        f"{best:.2f}{why}"
-    )
-
-
 def _time_overlap(run: RunFolder) -> str | Missing | None:
     """Check whether test texts are older than the newest of train."""
     share = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
@@ -209,21 +181,6 @@ def _untuned(run: RunFolder) -> str | Missing | None:
     if not str(how).startswith(AS_PUBLISHED):
         return None
     return f"its settings are {how}, and were not tuned on these data; beside tuned families it may be worth more"
-
-
-def _few_seeds(run: RunFolder) -> str | Missing | None:
-    """Check whether a training that depends on chance was run too seldom to know by how much."""
-    if "epochs" not in run.summary:
-        return Missing(f"{layout.SUMMARY} does not say whether anything was trained")
-    if not run.cell.data:
-        return Missing("the folder is not called DATA-MODEL-SEED, so runs with other seeds are not found")
-    trained = _was_trained(run.summary)
-    if trained is None:
-        return Missing(f"{layout.SUMMARY} of an ensemble does not say whether its pretrained members were trained on")
-    if not trained or run.seeds >= SEEDS:
-        return None
-    seeds = "1 seed" if run.seeds == 1 else f"{run.seeds} seeds"
-    return f"trained with {seeds}: differences to other models may be those between seeds (expected {SEEDS} or more)"
 
 
 def _was_trained(summary: Mapping[str, Any]) -> bool | None:
@@ -282,12 +239,10 @@ def _behind(promised: Sequence[MeasuredLinks], aim: float) -> MeasuredLinks | No
 
 CHECKS: tuple[Check, ...] = (
     Check("TW001", "threshold carried to unlike data", "warning", _carried_threshold),
-    Check("TW002", "giant component", "warning", _giant_component),
     Check("TW003", "time overlap", "warning", _time_overlap),
     Check("TW004", "test text seen in train", "error", _seen_in_train),
     Check("TW005", "untuned family", "note", _untuned),
-    Check("TW006", "fewer than three seeds", "note", _few_seeds),
     Check("TW007", "not-clean pretraining", "warning", _not_clean),
     Check("TW008", "promise without evidence", "error", _unkept_promise),
 )
-"""In the order of their numbers. A number is never given to another check."""
+"""In the order of their numbers. The number of a check that was taken out (TW002, TW006) is not given to another."""

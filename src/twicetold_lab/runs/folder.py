@@ -237,13 +237,6 @@ class RunFolder:
         """True if nothing of it learnt from labels: it counts words or letters, or is as it was pretrained."""
         return not self.epochs and not str(self.tuned_how).startswith(OF_ENSEMBLES)
 
-    @cached_property
-    def seeds(self) -> int:
-        """The number of runs of the same data and model in the parent folder, itself included."""
-        beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
-        cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
-        return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])
-
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:
     """The evaluated runs of each dataset, datasets in order of first appearance, runs by model and seed.
