@@ -20,7 +20,7 @@ from twicetold.trained.fitted import METRIC as NOT_MEASURED
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.reporting import provenance
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered
-from twicetold_lab.reporting.markdown import code, escaped, table, table_of
+from twicetold_lab.reporting.markdown import code, escaped, table, within
 from twicetold_lab.runs.checks import CLEAR, check, inspect
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, read_card
@@ -94,11 +94,7 @@ def _data(run: RunFolder, cards: Path | None) -> Iterator[str]:
         return
     found = read_card(run.data, cards)
     yield f"{provenance.KINDS[found.kind]}\n"
-    if (counted := provenance.split_table(found.card)) is not None:
-        yield table_of(counted)
-    if (audited := provenance.audit_table(found.audit)) is not None:
-        yield f"{provenance.AUDIT}\n"
-        yield table_of(audited)
+    yield from within(provenance.data_section(found), 2)
 
 
 def _quality(run: RunFolder) -> Iterator[str]:

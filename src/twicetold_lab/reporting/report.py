@@ -44,13 +44,6 @@ class Grid:
     seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: Collection[str] = ()
 
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets of all cells, those that have not run last."""
-        return list(
-            dict.fromkeys([*(cell.data for cell in self.cells), *(Cell.of(name).data for name in self.not_run)])
-        )
-
 
 @dataclass(frozen=True)
 class Report:
@@ -91,9 +84,9 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     by_data = read_runs(grid.cells, runs)
     everything = [run for each in by_data.values() for run in each]
     shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
-    boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
+    boards = {data: rank(data, own_runs(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
-    kinds = kinds_of(grid.datasets, boards)
+    kinds = kinds_of(boards)
     abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
     pages = {}
     for data, board in boards.items():
@@ -116,21 +109,7 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     )
 
 
-def leaderboards(grid: Grid, runs: Path) -> list[Section]:
-    """All models of each dataset by the measure of its first page.
-
-    Raises:
-        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
-    """
-    boards = [rank(data, _own(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
-    ranked = [(board, measure_of(board)) for board in boards]
-    return [
-        Section(board.data, tables=[uses.comparison(board.ranked(measure), measure, board)])
-        for board, measure in ranked
-    ]
-
-
-def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
+def own_runs(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
     """The runs of families on their own terms; all, if there are no others."""
     return [run for run in runs if run.cell not in grid.terms] or runs
 

@@ -47,7 +47,7 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section:
         lines.append((row.name, tuple(cells)))
     processors = dict.fromkeys(row.cost.processor for row in board.rows if row.cost)
     notes = [f"Observed on {'; '.join(processors)}."] if processors else ["Size and speed are not measured yet."]
-    table = Table(columns, tuple(lines)).known
+    table = Table(columns, tuple(lines))
     return Section("Cost and training", [COSTS], [table], notes=notes, is_folded=True, is_detail=True)
 
 

@@ -6,7 +6,7 @@ values of its tables.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
@@ -67,13 +67,6 @@ class Table:
     columns: tuple[TableCell, ...]
     rows: tuple[TableRow, ...]
     of: str = "model"
-
-    @property
-    def known(self) -> "Table":
-        """The same rows with the columns in which something is known."""
-        keep = [i for i in range(len(self.columns)) if any(cells[i].text != NOTHING for _, cells in self.rows)]
-        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
-        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
 
 
 @dataclass(frozen=True)

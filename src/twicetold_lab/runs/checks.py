@@ -16,7 +16,6 @@ from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.trained.evidence import one_answer
 from twicetold_lab.runs.folder import OF_ENSEMBLES, RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
-from twicetold_lab.runs.summary import may_be_contaminated
 from twicetold_lab.scoring.cross_domain import MOST_SHARED
 
 Severity = Literal["error", "warning", "note"]
@@ -194,15 +193,14 @@ def _was_trained(summary: Mapping[str, Any]) -> bool | None:
 
 def _not_clean(run: RunFolder) -> str | Missing | None:
     """Check whether its weights may have met texts of the dataset before."""
-    if "pretrained_on" not in run.summary:
+    if run.pretrained_on is None:
         return Missing(f"{layout.SUMMARY} does not say what it was pretrained on")
     if not run.cell.data:
         return Missing("the folder is not called DATA-MODEL-SEED, so its dataset is not known")
-    sources = run.summary["pretrained_on"]
-    if not sources or not may_be_contaminated(run.summary.get("seen"), run.cell.data):
+    if run.is_clean_of(run.cell.data):
         return None
     return (
-        f"pretrained on {' and '.join(map(str, sources))}: texts of {run.cell.data}, or like them, may be among these"
+        f"pretrained on {' and '.join(run.pretrained_on)}: texts of {run.cell.data}, or like them, may be among these"
     )
 
 
