@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import LabelDecision
 from twicetold.evaluation.thresholds import LabelledLinks
@@ -86,9 +85,8 @@ def _data(run: RunFolder, cards: Path | None) -> Iterator[str]:
     if run.data is None:
         yield "Not known.\n"
         return
-    digest = f"; digest of its train texts {code(run.digest)}" if run.digest else ""
     made = "Fitted, without labels, to the texts of" if _is_fitted(run) else "Trained on the train split of"
-    yield f"{made} {code(run.data)}{digest}.\n"
+    yield f"{made} {code(run.data)}.\n"
     if cards is None or not run.metrics or not has_card(run.data, cards):
         yield "Nothing more about the data came with the model.\n"
         return
@@ -176,22 +174,19 @@ def _dedupe(run: RunFolder) -> Iterator[str]:
         "aimed precision. On these pairs the probability is "
         f"1 / (1 + exp(−({_rounded(at.slope)} · similarity + ({_rounded(at.intercept)})))).\n"
     )
-    rows = (
-        [f"{each.aimed:g}", _rounded(each.threshold), *map(number, (each.precision, each.recall))] for each in at.links
-    )
-    yield table(["aimed precision", "threshold", "precision, validation", "recall, validation"], rows)
-    if kept := [
-        _kept_from(link.aimed, least) for link in at.links if (least := at.guarantee.reaching(link.aimed, at.texts))
-    ]:
-        yield "From these thresholds on, nine of ten files of as many texts as validation has keep the precision:\n"
-        yield table(["aimed precision", "threshold", "expected", "by text, expected", "by text, at least"], kept)
-    elif at.promised:
-        yield "From no known threshold on would nine of ten files of so many texts keep one of these precisions.\n"
+    rows = []
+    for each in at.links:
+        least = at.guarantee.reaching(each.aimed, at.texts)
+        numbers = (number(each.precision), number(each.recall), _rounded(least.threshold if least else None))
+        rows.append([f"{each.aimed:g}", _rounded(each.threshold), *numbers])
+    heads = ["threshold", "precision, validation", "recall, validation", "kept by nine of ten files from"]
+    yield table(["aimed precision", *heads], rows)
     cuts = ([cut.rule, _rounded(cut.threshold), number(cut.ari)] for cut in at.grouping)
     yield table(["rule of grouping", "threshold", "ARI, validation"], cuts)
     yield (
-        "Where no threshold reached the aim, the precision is the highest that one did. Precisions hold for as many "
-        "texts as validation has: with more texts, each has more false links."
+        "Where no threshold reached the aim, the precision is the highest that one did. The last column has the lowest "
+        "threshold, if there is one, by which nine of ten files keep the precision. Precisions hold for as many texts "
+        "as validation has: with more texts, each has more false links."
         + ("" if at.complete else " They are lower bounds, because not every duplicate is labelled.")
         + "\n"
     )
@@ -225,11 +220,6 @@ def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str
     if (expected := calibration.expected.get(target)) is None:
         return "–", "–"
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
-
-
-def _kept_from(aimed: float, least: GuaranteedPrecision) -> list[str]:
-    expected = (least.expected, least.text_expected, least.text_least)
-    return [f"{aimed:g}", _rounded(least.threshold), *map(number, expected)]
 
 
 def _checks(run: RunFolder, cards: Path | None) -> str:

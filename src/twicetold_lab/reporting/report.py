@@ -18,7 +18,7 @@ from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, estimate_cell, words
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
-from twicetold_lab.runs.records import Provenance, read_peers
+from twicetold_lab.runs.records import Provenance
 
 SHARE = "share_of_duplicates"
 """On the card of labelled pairs."""
@@ -87,12 +87,12 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     boards = {data: rank(data, own_runs(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
     kinds = kinds_of(boards)
-    abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
+    abroad = read_cross_domain(grid.cross_domain, runs)
     pages = {}
     for data, board in boards.items():
         about, whole = abouts[data], all_boards[data]
         parts = [
-            *uses.use_sections(board, about.kind, peers.get(data, {}), grid.commands),
+            *uses.use_sections(board, about.kind, grid.commands),
             *uses.terms_sections(whole, grid.terms, grid.commands),
             *sections.cross_domain_sections(data, abroad),
             sections.cost_section(whole, grid.seconds),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from twicetold_lab.reporting.glossary import describe, number, size
+from twicetold_lab.reporting.glossary import describe, size
 from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, DEFAULT, SEARCH, Leaderboard, Row
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, estimate_cell, words
 from twicetold_lab.runs.folder import Cell
@@ -71,9 +71,7 @@ def comparison(
     return Table(tuple(heads), tuple(lines))
 
 
-def use_sections(
-    board: Leaderboard, kind: str, peers: Mapping[str, Sequence[float]], commands: Mapping[Cell, str]
-) -> Iterator[Section]:
+def use_sections(board: Leaderboard, kind: str, commands: Mapping[Cell, str]) -> Iterator[Section]:
     """All models for each use, the first use open and with what models cost; then the links of a dedupe.
 
     The command that trains a model stands in the first table that the model is in.
@@ -89,16 +87,9 @@ def use_sections(
         others = [name for name in others if name != measure]
         first = {row.first.cell: left.pop(row.first.cell) for row in rows if row.first.cell in left}
         table = comparison(rows, measure, board, commands=first or None, others=others, has_cost=not place)
-        notes = _peers_note(peers) if use == DEDUPE else []
-        yield Section(f"{use}: all models", [HOW[use], *lower], [table], notes=notes, is_folded=bool(place))
+        yield Section(f"{use}: all models", [HOW[use], *lower], [table], is_folded=bool(place))
     if DEDUPE in board.uses and (links := _links_table(board)):
         yield Section(f"{DEDUPE}: links at a precision of {AIM:g}", [LINKS], [links], is_folded=True)
-
-
-def _peers_note(peers: Mapping[str, Sequence[float]]) -> list[str]:
-    """A sentence on other libraries, each with the lowest and the highest value of its settings."""
-    ranges = [f"{name} {number(min(each))} to {number(max(each))}" for name, each in peers.items()]
-    return [f"B-cubed of other libraries' groups, by their settings: {', '.join(ranges)}."] if ranges else []
 
 
 def _links_table(board: Leaderboard) -> Table | None:

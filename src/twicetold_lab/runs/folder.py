@@ -124,17 +124,9 @@ class RunFolder:
     @property
     def data(self) -> str | None:
         """Name of the dataset that the model was trained on, as its recipe says; None if it does not."""
-        return self._of_data("name")
-
-    @property
-    def digest(self) -> str | None:
-        """Digest of the train texts; None if the recipe does not have it."""
-        return self._of_data("train")
-
-    def _of_data(self, key: str) -> str | None:
         data = self.recipe.get("data")
-        value = data.get(key) if isinstance(data, Mapping) else None
-        return value if isinstance(value, str) else None
+        name = data.get("name") if isinstance(data, Mapping) else None
+        return name if isinstance(name, str) else None
 
     @cached_property
     def training(self) -> Mapping[str, Any]:
