@@ -16,7 +16,7 @@ from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
 from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell, words
 from twicetold_lab.reporting.uses import comparison
-from twicetold_lab.runs.folder import Cell
+from twicetold_lab.runs.folder import Cell, RunFolder
 
 GROUPS = "b3_average"
 MOST = 6
@@ -158,18 +158,15 @@ def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
 
 def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:
     """The data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
-    models: dict[str, dict[str, None]] = {}
-    exposures: dict[str, dict[str, str]] = {}
-    for board in boards:
-        for row in board.rows:
-            if row.first.pretrained_on:
-                source = " and ".join(row.first.pretrained_on)
-                models.setdefault(source, {})[row.model] = None
-                exposures.setdefault(source, {})[board.data] = row.first.exposure
+    rows: dict[str, list[RunFolder]] = {}
+    for run in (row.first for board in boards for row in board.rows):
+        if run.pretrained_on:
+            rows.setdefault(" and ".join(run.pretrained_on), []).append(run)
     lines = []
-    for source, known in exposures.items():
-        cells = (words(known.get(board.data, "")) for board in boards)
-        lines.append((TableCell(source), (words(", ".join(models[source])), *cells)))
+    for source, runs in rows.items():
+        models, exposures = dict.fromkeys(run.cell.model for run in runs), {run.cell.data: run.exposure for run in runs}
+        cells = (words(exposures.get(board.data, "")) for board in boards)
+        lines.append((TableCell(source), (words(", ".join(models)), *cells)))
     heads = (words("Models"), *(words(board.data) for board in boards))
     how = (
         "Listed: the sources that are known have the data. Not known is not clean: nobody has published what they are."

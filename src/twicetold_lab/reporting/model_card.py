@@ -16,6 +16,7 @@ from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import LabelDecision
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
+from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.reporting import provenance
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered
@@ -34,8 +35,13 @@ def model_card(folder: Path, *, cards: Path | None = None, use: str | None = Non
         folder: of the run, or of the model without its run.
         cards: folder of the cards of datasets; that of the model's data is used if the model comes with its metrics.
         use: what `twicetold.load` takes, for the examples; None for the model's name.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
     """
-    run = RunFolder.with_model(folder)
+    require_model_files(folder, what=f"the folder {folder}")
+    run = RunFolder.at(folder)
     parts = [_head(run), f"# {escaped(run.name)}\n", _introduction(run)]
     parts += ["## Use\n", _use(use or run.name, answers=run.decisions.of().no_verdict is None)]
     parts += ["## Data\n", *_data(run, cards)]

@@ -100,8 +100,10 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
             provenance.data_section(about),
         ]
         pages[data] = Section(data, [provenance.KINDS[about.kind]], parts=parts, data=data)
+    models = many(len({row.model for board in boards.values() for row in board.rows}), "model")
+    waiting = f" Not run yet: {many(len(grid.not_run), 'row')} of the grid." if grid.not_run else ""
     return Report(
-        lead=_lead(boards, everything, grid.not_run),
+        lead=f"{models} on {many(len(boards), 'dataset')}, {many(len(everything), 'run')}.{waiting}",
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
         below=_below(boards),
         pages=pages,
@@ -112,12 +114,6 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
 def own_runs(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
     """The runs of families on their own terms; all, if there are no others."""
     return [run for run in runs if run.cell not in grid.terms] or runs
-
-
-def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:
-    models = len({row.model for board in boards.values() for row in board.rows})
-    waiting = f" Not run yet: {many(len(not_run), 'row')} of the grid." if not_run else ""
-    return f"{many(models, 'model')} on {many(len(boards), 'dataset')}, {many(len(runs), 'run')}.{waiting}"
 
 
 def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:

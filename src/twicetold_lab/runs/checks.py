@@ -74,6 +74,12 @@ class Outcome:
         how = self.check.severity if self.state == FOUND else self.state
         return f"{self.check.number} {how}, {self.check.title}{': ' if self.detail else ''}{self.detail}"
 
+    @property
+    def as_json(self) -> dict[str, str]:
+        """The outcome as plain containers."""
+        about = {name: getattr(self.check, name) for name in ("number", "title", "severity")}
+        return {**about, "state": self.state, "said": self.detail}
+
 
 def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
     """A run folder, or that of its model, with the leakage audit of its dataset.

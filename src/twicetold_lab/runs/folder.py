@@ -14,7 +14,7 @@ from typing import Any
 from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.evaluation.labels import Decisions
-from twicetold.trained.folder_files import read_recipe, require_model_files
+from twicetold.trained.folder_files import read_recipe
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
@@ -76,20 +76,6 @@ class RunFolder:
     def at(cls, place: Path, *, audit: Mapping[str, Any] | None = None) -> "RunFolder":
         """The folder at a place, whose name may say which cell it is of."""
         return cls(place, Cell.of(place.resolve().name), audit)
-
-    @classmethod
-    def with_model(cls, place: Path) -> "RunFolder":
-        """The folder at a place, which must hold a trained model or be the folder of one.
-
-        Raises:
-            FileNotFoundError: if there is no trained model.
-        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
-        """
-        require_model_files(place, what=f"the folder {place}")
-        run = cls.at(place)
-        read_recipe(run.model)
-        ThresholdRecord.read(run.model)
-        return run
 
     @property
     def name(self) -> str:
