@@ -53,7 +53,8 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
         f"{data}.html": rendered("dataset.html.j2", {"page": page, **further}) for data, page in report.pages.items()
     }
     pages[layout.REPORT] = rendered("front.html.j2", choices | shown)
-    pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
+    first = [*(answer.section for answer in report.answers), *report.below]
+    pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv([*first, *report.pages.values()])}
     for name, text in pages.items():
         write_text(target / name, text)
 

@@ -63,11 +63,6 @@ class Report:
     pages: Mapping[str, Section]
     runs: Sequence[RunFolder]
 
-    @property
-    def sections(self) -> list[Section]:
-        """All sections, each once: answers, what is below them, pages."""
-        return [*(answer.section for answer in self.answers), *self.below, *self.pages.values()]
-
 
 def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> Report:
     """Read run folders and make a report of them.

@@ -6,15 +6,15 @@ dataset. What an error finds makes a figure of the run wrong for new texts; a wa
 note, no fair comparison.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.trained.evidence import one_answer
-from twicetold_lab.runs.folder import OF_ENSEMBLES, RunFolder
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, intervals_of, read_card
 from twicetold_lab.scoring.cross_domain import MOST_SHARED
 
@@ -158,7 +158,8 @@ def _time_overlap(run: RunFolder) -> str | Missing | None:
 
 def _seen_in_train(run: RunFolder) -> str | Missing | None:
     """Check whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
-    if "epochs" in run.summary and _was_trained(run.summary) is False:
+    ready_made = bool(run.pretrained_on) and run.is_untrained  # other parameters without epochs are of trained members
+    if "epochs" in run.summary and not run.epochs and (ready_made or not run.parameters):
         return None
     share = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
     if isinstance(share, Missing):
@@ -186,15 +187,6 @@ def _untuned(run: RunFolder) -> str | Missing | None:
     if not str(how).startswith(AS_PUBLISHED):
         return None
     return f"its settings are {how}, and were not tuned on these data; beside tuned families it may be worth more"
-
-
-def _was_trained(summary: Mapping[str, Any]) -> bool | None:
-    """True if a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
-    if summary["epochs"] or not summary.get("parameters"):
-        return bool(summary["epochs"])
-    if not summary.get("pretrained_on"):
-        return True  # parameters that were neither pretrained nor trained here are those of trained members
-    return None if str(summary.get("tuned_how")).startswith(OF_ENSEMBLES) else False
 
 
 def _not_clean(run: RunFolder) -> str | Missing | None:
