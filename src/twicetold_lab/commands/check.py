@@ -1,7 +1,7 @@
 """`twicetold check`: what the figures of runs do not say by themselves."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -42,7 +42,7 @@ def check(
 
         checked = {f"{place}": outcomes(inspect(place, cards=CARDS), select or ()) for place in runs}
     if as_json:
-        print(json_text({place: list(map(_as_json, each)) for place, each in checked.items()}))
+        print(json_text({place: [outcome.as_json for outcome in each] for place, each in checked.items()}))
     else:
         for place, each in checked.items():
             print("\n".join([place, *_lines(each)]))
@@ -57,8 +57,3 @@ def _lines(outcomes: "list[Outcome]") -> list[str]:
     lines = [f"  {each.line}" for state in (FOUND, NOT_CHECKED) for each in outcomes if each.state == state]
     clear = [each.check.number for each in outcomes if each.state == CLEAR]
     return [*lines, f"  clear: {', '.join(clear)}"] if clear else lines
-
-
-def _as_json(outcome: "Outcome") -> dict[str, Any]:
-    about = {"number": outcome.check.number, "title": outcome.check.title, "severity": outcome.check.severity}
-    return {**about, "state": outcome.state, "said": outcome.detail}

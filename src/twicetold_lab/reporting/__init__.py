@@ -9,14 +9,16 @@ from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
-from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS
+from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS, measure_of
 from twicetold_lab.reporting.html import rendered
-from twicetold_lab.reporting.leaderboard import leaderboard_csv
+from twicetold_lab.reporting.leaderboard import leaderboard_csv, rank
 from twicetold_lab.reporting.markdown import page_of, results_of
 from twicetold_lab.reporting.plain import FILE, numbers_csv, section_text
-from twicetold_lab.reporting.report import Grid, Report, leaderboards, read_report
+from twicetold_lab.reporting.report import Grid, own_runs, read_report
 from twicetold_lab.reporting.sources import sources_page
-from twicetold_lab.runs.folder import Cell
+from twicetold_lab.reporting.tables import Section
+from twicetold_lab.reporting.uses import comparison
+from twicetold_lab.runs.folder import Cell, read_runs
 from twicetold_lab.runs.records import Provenance, has_card, read_card, read_provenance, write_card
 
 __all__ = ["Cell", "Grid", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
@@ -42,23 +44,19 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
     """
     abouts = {name: _described(name, processed, cards) for name in {cell.data: None for cell in grid.cells}}
     report = read_report(grid, runs=runs, abouts=abouts)
+    firsts = {(a.kind.key, have): a.first for a in report.answers for have, speed in a.cases if speed == ANY}
+    kinds = {answer.kind.key: answer.kind for answer in report.answers}
+    choices = {"kinds": [*kinds.values()], "haves": HAVE, "speeds": SPEEDS, "firsts": firsts}
+    shown = {"answers": report.answers, "below": report.below, "lead": report.lead, "footer": FOOTER}
     further = {"datasets": [*report.pages], "footer": FOOTER}
     pages = {
         f"{data}.html": rendered("dataset.html.j2", {"page": page, **further}) for data, page in report.pages.items()
     }
-    pages[layout.REPORT] = front_page(report)
-    pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv(report.sections)}
+    pages[layout.REPORT] = rendered("front.html.j2", choices | shown)
+    first = [*(answer.section for answer in report.answers), *report.below]
+    pages |= {layout.LEADERBOARD: leaderboard_csv(report.runs), FILE: numbers_csv([*first, *report.pages.values()])}
     for name, text in pages.items():
         write_text(target / name, text)
-
-
-def front_page(report: Report) -> str:
-    """The first page as HTML."""
-    firsts = {(a.kind.key, have): a.first for a in report.answers for have, speed in a.cases if speed == ANY}
-    kinds = {answer.kind.key: answer.kind for answer in report.answers}
-    values = {"kinds": [*kinds.values()], "haves": HAVE, "speeds": SPEEDS, "firsts": firsts, "answers": report.answers}
-    more = {"below": report.below, "lead": report.lead, "footer": FOOTER}
-    return rendered("front.html.j2", values | more)
 
 
 def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
@@ -87,7 +85,9 @@ def leaderboard_text(grid: Grid, runs: Path) -> str:
     Raises:
         FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
     """
-    return "\n".join(map(section_text, leaderboards(grid, runs)))
+    boards = [rank(data, own_runs(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
+    tables = ((board, comparison(board.ranked(measure := measure_of(board)), measure, board)) for board in boards)
+    return "\n".join(section_text(Section(board.data, tables=[table])) for board, table in tables)
 
 
 def write_cards(names: Iterable[str], *, processed: Path, cards: Path) -> None:

@@ -16,7 +16,7 @@ from twicetold_lab.reporting.glossary import number
 from twicetold_lab.reporting.leaderboard import DEDUPE, DEFAULT, Leaderboard, Row, cheapest
 from twicetold_lab.reporting.tables import Section, Table, TableCell, TableRow, command_cell, words
 from twicetold_lab.reporting.uses import comparison
-from twicetold_lab.runs.folder import Cell
+from twicetold_lab.runs.folder import Cell, RunFolder
 
 GROUPS = "b3_average"
 MOST = 6
@@ -48,7 +48,6 @@ SEEDS = (
     "and mistakes and checks are of the smallest seed. Overlapping intervals do not mean that two models are equal. "
     "Compare within one dataset: class balance, difficulty and size differ between them."
 )
-NOT_RUN = "No row of this kind has run yet: make results measures them."
 THRESHOLD = "Thresholds of groups were chosen with labels of validation; the default needs none."
 
 
@@ -58,8 +57,7 @@ class Kind:
 
     key: str
     title: str
-    board: Leaderboard | None
-    """None if no row has run."""
+    board: Leaderboard
 
 
 @dataclass(frozen=True)
@@ -79,21 +77,12 @@ class Answer:
     first: str = ""
 
 
-def kinds_of(datasets: Sequence[str], boards: Mapping[str, Leaderboard]) -> list[Kind]:
-    """The kinds of texts of some datasets; if none has one of the first page, each dataset is a kind.
-
-    Args:
-        datasets: of the grid, whether or not they have run.
-        boards: dataset -> leaderboard, of those that have.
-    """
+def kinds_of(boards: Mapping[str, Leaderboard]) -> list[Kind]:
+    """The kinds of texts of some datasets that have run; if none has one of the first page, each dataset is a kind."""
     tables = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-    asked = {key: about for key, about in tables.items() if set(about["data"]) & set(datasets)}
-    if not asked:
-        asked = {f"data-{place}": {"title": name, "data": [name]} for place, name in enumerate(datasets)}
-    return [
-        Kind(key, about["title"], next((boards[name] for name in about["data"] if name in boards), None))
-        for key, about in asked.items()
-    ]
+    ran = {key: [boards[name] for name in about["data"] if name in boards] for key, about in tables.items()}
+    kinds = [Kind(key, tables[key]["title"], of_kind[0]) for key, of_kind in ran.items() if of_kind]
+    return kinds or [Kind(f"data-{place}", name, board) for place, (name, board) in enumerate(boards.items())]
 
 
 def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
@@ -116,8 +105,6 @@ def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
 
 def _rows_for(kind: Kind, have: str, fewest: int) -> list[Row]:
     """The rows that can be had with so much, and are so fast, by validation."""
-    if kind.board is None:
-        return []
     rows = [row for row in kind.board.ranked(measure_of(kind.board)) if have == LABELS or row.first.is_untrained]
     earned = [one for row in rows for one in row.with_answers if have in EARNED[one.after]]
     rows = [*rows, *earned]
@@ -127,9 +114,8 @@ def _rows_for(kind: Kind, have: str, fewest: int) -> list[Row]:
 def _answer(kind: Kind, cases: tuple[tuple[str, str], ...], rows: list[Row], commands: Mapping[Cell, str]) -> Answer:
     title = f"{kind.title}: {' or '.join(dict.fromkeys(HAVE[have] for have, _ in cases))}"
     board = kind.board
-    if board is None or not rows:
-        why = [NOT_RUN, f"Without a model: {COMMAND}"] if board is None else ["No row is that fast."]
-        return Answer(kind, cases, Section(title, why, data=board.data if board else ""))
+    if not rows:
+        return Answer(kind, cases, Section(title, ["No row is that fast."], data=board.data))
     measure = measure_of(board)
     by_text = f"{TEXT_RANKING}{board.duplicates}"
     shown, notes = _shown(rows, measure)
@@ -172,18 +158,15 @@ def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
 
 def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:
     """The data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
-    models: dict[str, dict[str, None]] = {}
-    exposures: dict[str, dict[str, str]] = {}
-    for board in boards:
-        for row in board.rows:
-            if row.first.pretrained_on:
-                source = " and ".join(row.first.pretrained_on)
-                models.setdefault(source, {})[row.model] = None
-                exposures.setdefault(source, {})[board.data] = row.first.exposure
+    rows: dict[str, list[RunFolder]] = {}
+    for run in (row.first for board in boards for row in board.rows):
+        if run.pretrained_on:
+            rows.setdefault(" and ".join(run.pretrained_on), []).append(run)
     lines = []
-    for source, known in exposures.items():
-        cells = (words(known.get(board.data, "")) for board in boards)
-        lines.append((TableCell(source), (words(", ".join(models[source])), *cells)))
+    for source, runs in rows.items():
+        models, exposures = dict.fromkeys(run.cell.model for run in runs), {run.cell.data: run.exposure for run in runs}
+        cells = (words(exposures.get(board.data, "")) for board in boards)
+        lines.append((TableCell(source), (words(", ".join(models)), *cells)))
     heads = (words("Models"), *(words(board.data) for board in boards))
     how = (
         "Listed: the sources that are known have the data. Not known is not clean: nobody has published what they are."

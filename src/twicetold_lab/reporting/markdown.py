@@ -34,8 +34,17 @@ def page_of(page: Section) -> str:
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
+    if section.is_detail:
+        return
     title = escaped(section.title)
     yield f"<details><summary>{title}</summary>\n" if section.is_folded else f"{'#' * level} {title}\n"
+    yield from within(section, level)
+    if section.is_folded:
+        yield "</details>\n"
+
+
+def within(section: Section, level: int) -> Iterator[str]:
+    """The content of a section without its title, whose parts have headings one level below this one."""
     yield from (f"{escaped(text)}\n" for text in section.sentences)
     yield from map(table_of, section.tables)
     yield from (f"{escaped(note)}\n" for note in section.notes)
@@ -43,8 +52,6 @@ def _section(section: Section, level: int) -> Iterator[str]:
         yield "\n".join(f"- {escaped(fact)}" for fact in section.facts) + "\n"
     for part in section.parts:
         yield from _section(part, level + 1)
-    if section.is_folded:
-        yield "</details>\n"
 
 
 def table_of(shown: Table) -> str:

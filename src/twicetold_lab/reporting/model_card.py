@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import LabelDecision
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
+from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.threshold_record import CalibrationRecord
 from twicetold_lab.reporting import provenance
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number, ordered
-from twicetold_lab.reporting.markdown import code, escaped, table, table_of
+from twicetold_lab.reporting.markdown import code, escaped, table, within
 from twicetold_lab.runs.checks import CLEAR, check, inspect
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import has_card, read_card
@@ -35,8 +35,13 @@ def model_card(folder: Path, *, cards: Path | None = None, use: str | None = Non
         folder: of the run, or of the model without its run.
         cards: folder of the cards of datasets; that of the model's data is used if the model comes with its metrics.
         use: what `twicetold.load` takes, for the examples; None for the model's name.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
     """
-    run = RunFolder.with_model(folder)
+    require_model_files(folder, what=f"the folder {folder}")
+    run = RunFolder.at(folder)
     parts = [_head(run), f"# {escaped(run.name)}\n", _introduction(run)]
     parts += ["## Use\n", _use(use or run.name, answers=run.decisions.of().no_verdict is None)]
     parts += ["## Data\n", *_data(run, cards)]
@@ -86,19 +91,14 @@ def _data(run: RunFolder, cards: Path | None) -> Iterator[str]:
     if run.data is None:
         yield "Not known.\n"
         return
-    digest = f"; digest of its train texts {code(run.digest)}" if run.digest else ""
     made = "Fitted, without labels, to the texts of" if _is_fitted(run) else "Trained on the train split of"
-    yield f"{made} {code(run.data)}{digest}.\n"
+    yield f"{made} {code(run.data)}.\n"
     if cards is None or not run.metrics or not has_card(run.data, cards):
         yield "Nothing more about the data came with the model.\n"
         return
     found = read_card(run.data, cards)
     yield f"{provenance.KINDS[found.kind]}\n"
-    if (counted := provenance.split_table(found.card)) is not None:
-        yield table_of(counted)
-    if (audited := provenance.audit_table(found.audit)) is not None:
-        yield f"{provenance.AUDIT}\n"
-        yield table_of(audited)
+    yield from within(provenance.data_section(found), 2)
 
 
 def _quality(run: RunFolder) -> Iterator[str]:
@@ -180,22 +180,19 @@ def _dedupe(run: RunFolder) -> Iterator[str]:
         "aimed precision. On these pairs the probability is "
         f"1 / (1 + exp(−({_rounded(at.slope)} · similarity + ({_rounded(at.intercept)})))).\n"
     )
-    rows = (
-        [f"{each.aimed:g}", _rounded(each.threshold), *map(number, (each.precision, each.recall))] for each in at.links
-    )
-    yield table(["aimed precision", "threshold", "precision, validation", "recall, validation"], rows)
-    if kept := [
-        _kept_from(link.aimed, least) for link in at.links if (least := at.guarantee.reaching(link.aimed, at.texts))
-    ]:
-        yield "From these thresholds on, nine of ten files of as many texts as validation has keep the precision:\n"
-        yield table(["aimed precision", "threshold", "expected", "by text, expected", "by text, at least"], kept)
-    elif at.promised:
-        yield "From no known threshold on would nine of ten files of so many texts keep one of these precisions.\n"
+    rows = []
+    for each in at.links:
+        least = at.guarantee.reaching(each.aimed, at.texts)
+        numbers = (number(each.precision), number(each.recall), _rounded(least.threshold if least else None))
+        rows.append([f"{each.aimed:g}", _rounded(each.threshold), *numbers])
+    heads = ["threshold", "precision, validation", "recall, validation", "kept by nine of ten files from"]
+    yield table(["aimed precision", *heads], rows)
     cuts = ([cut.rule, _rounded(cut.threshold), number(cut.ari)] for cut in at.grouping)
     yield table(["rule of grouping", "threshold", "ARI, validation"], cuts)
     yield (
-        "Where no threshold reached the aim, the precision is the highest that one did. Precisions hold for as many "
-        "texts as validation has: with more texts, each has more false links."
+        "Where no threshold reached the aim, the precision is the highest that one did. The last column has the lowest "
+        "threshold, if there is one, by which nine of ten files keep the precision. Precisions hold for as many texts "
+        "as validation has: with more texts, each has more false links."
         + ("" if at.complete else " They are lower bounds, because not every duplicate is labelled.")
         + "\n"
     )
@@ -229,11 +226,6 @@ def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str
     if (expected := calibration.expected.get(target)) is None:
         return "–", "–"
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
-
-
-def _kept_from(aimed: float, least: GuaranteedPrecision) -> list[str]:
-    expected = (least.expected, least.text_expected, least.text_least)
-    return [f"{aimed:g}", _rounded(least.threshold), *map(number, expected)]
 
 
 def _checks(run: RunFolder, cards: Path | None) -> str:

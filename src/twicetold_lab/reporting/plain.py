@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from twicetold.files import csv_text
 from twicetold.printable import printable
-from twicetold_lab.reporting.tables import Section, TableCell
+from twicetold_lab.reporting.tables import Section, Table, TableCell
 
 FILE = "numbers.csv"
 """Beside the pages."""
@@ -13,8 +13,8 @@ COLUMNS = ("data", "table", "model", "about", "measure", "value", "low", "high")
 
 
 def section_text(section: Section) -> str:
-    """A section with its tables and parts below each other, for a terminal."""
-    return "\n\n".join(_blocks(section)) + "\n"
+    """The title and the tables of a section below each other, for a terminal."""
+    return "\n\n".join([printable(section.title), *map(_aligned, section.tables)]) + "\n"
 
 
 def numbers_csv(sections: Sequence[Section]) -> str:
@@ -22,30 +22,17 @@ def numbers_csv(sections: Sequence[Section]) -> str:
     return csv_text(COLUMNS, dict.fromkeys(line for section in sections for line in _lines(section, "")))
 
 
-def _blocks(section: Section) -> Iterator[str]:
-    if section.title:
-        yield printable(section.title)
-    yield from section.sentences
-    for table in section.tables:
-        heads = [table.of, *(column.text for column in table.columns)]
-        yield "\n".join(_aligned([heads, *([*map(_cell_text, (name, *cells))] for name, cells in table.rows)]))
-    yield from section.notes
-    if section.facts:
-        yield "\n".join(f"  {fact}" for fact in section.facts)
-    for part in section.parts:
-        yield from _blocks(part)
+def _aligned(table: Table) -> str:
+    """A table whose first column begins on the left; the others end on the right."""
+    heads = [table.of, *(column.text for column in table.columns)]
+    rows = [heads, *([_cell_text(cell) for cell in (name, *cells)] for name, cells in table.rows)]
+    first, *others = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    lines = ("  ".join([name.ljust(first), *map(str.rjust, cells, others)]) for name, *cells in rows)
+    return "\n".join(map(str.rstrip, lines))
 
 
 def _cell_text(cell: TableCell) -> str:
     return printable(cell.text + (f" ({cell.remark})" if cell.remark else ""))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table; its first column begins on the left, the others end on the right."""
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    for first, *rest in rows:
-        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
 
 def _lines(section: Section, data: str) -> Iterator[tuple[str, ...]]:

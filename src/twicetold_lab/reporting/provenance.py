@@ -1,18 +1,13 @@
-"""A corpus card as tables: counts of each split, facts, and the findings of the leakage audit.
+"""A corpus card as tables: the size of each split, and the findings of the leakage audit."""
 
-Each source chooses what it counts, so everything on a card is shown.
-"""
-
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from twicetold.evaluation.inputs import is_number
 from twicetold_lab.data.corpus import SPLITS
-from twicetold_lab.reporting.glossary import magnitude, number, readable, share
+from twicetold_lab.reporting.glossary import count, magnitude, number, readable, share
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount
 from twicetold_lab.runs.records import Provenance
-
-MALFORMED = "malformed"  # on a card: why rows were left out, and how many
 
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
@@ -41,47 +36,40 @@ AUDIT = (
     "Shares of a split's texts or pairs, and AUROC of scores that read no text: 0.5 in a fair split, and also where no "
     "text of test is in a training pair."
 )
-
+LEAKS = "Train has of test (what is not listed is 0 %, or an AUROC of 0.5):"
+NO_LEAK = "The audit found nothing of test in train."
+_FAIR = ("0.0 %", "0.500")
 _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
 def data_section(about: Provenance) -> Section:
-    """Counts, facts, and what leaks between the splits."""
-    known, audited = [f"{name}: {value}" for name, value in facts(about.card)], audit_table(about.audit)
-    leaks = [Section("Leakage", [AUDIT], [audited])] if audited else []
-    counted = split_table(about.card)
-    return Section("The data", tables=[counted] if counted else [], facts=known, parts=leaks, is_folded=True)
+    """The size of each split, and what leaks between them: in a few lines, and with every finding as a part."""
+    counted, audited = split_table(about.card), audit_table(about.audit)
+    found = audited.rows if audited else ()
+    leaks = [f"{name.text}: {test.text}" for name, (test, _) in found if test.text not in _FAIR]
+    return Section(
+        "The data",
+        tables=[counted] if counted else [],
+        notes=[LEAKS if leaks else NO_LEAK] if audited else [],
+        facts=leaks,
+        parts=[Section("Leakage", [AUDIT], [audited], is_folded=True, is_detail=True)] if audited else [],
+        is_folded=True,
+    )
 
 
 def split_table(card: Mapping[str, Any]) -> Table | None:
-    """Every count that a card has for each split, as one table; None if there is none."""
-    columns: dict[str, dict[str, Any]] = {}
-    for name, split, value in _leaves(card):
-        if split:
-            columns.setdefault(name, {})[split] = value
-    if not columns:
-        return None
-    names = sorted(columns, key=lambda name: name not in _FIRST)
-    rows = ((TableCell(s), tuple(TableCell(_value(columns[name].get(s))) for name in names)) for s in SPLITS)
-    return Table(tuple(TableCell(readable(name)) for name in names), tuple(rows), of="split")
+    """The numbers that a card has for each split as a whole; None if there are none."""
+    splits = card.get("splits", {})
+    known = dict.fromkeys(name for each in splits.values() for name, value in each.items() if is_number(value))
+    names = sorted(known, key=lambda name: name not in _FIRST)
+    rows = ((TableCell(s), tuple(amount(splits.get(s, {}).get(name), _size) for name in names)) for s in SPLITS)
+    return Table(tuple(TableCell(readable(name)) for name in names), tuple(rows), of="split") if names else None
 
 
-def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Everything on a card that is not per split, as name and value."""
-    known = ((name, value) for name, split, value in _leaves(card) if not split and value is not None and value != [])
-    rows = [(readable(name), _value(value)) for name, value in known]
-    return [*rows, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else rows
-
-
-def _malformed(reasons: Mapping[str, Any]) -> str:
-    """Number of malformed rows and the reasons, from reason -> count or file -> reason -> count."""
-    counts: Counter[str] = Counter()
-    by_file = any(isinstance(part, Mapping) for part in reasons.values())
-    for part in reasons.values() if by_file else [reasons]:
-        counts.update(part)
-    total = counts.total()
-    why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in counts.items() if count)
-    return f"{total:,} ({why})" if total else "none"
+def _size(value: float) -> str:
+    if isinstance(value, int):
+        return count(value)
+    return share(value) if 0 <= value <= 1 else magnitude(value)
 
 
 def audit_table(audit: Mapping[str, Any]) -> Table | None:
@@ -103,29 +91,3 @@ def audit_table(audit: Mapping[str, Any]) -> Table | None:
 
 def _finding(key: str, value: float | None) -> TableCell:
     return amount(value, number if "auroc" in key or "mean" in key else share)
-
-
-def _leaves(card: Mapping[str, Any], prefix: str = "", split: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Name, split and value of everything on a card; without a split where it is not per split."""
-    for key, value in card.items():
-        name = key if key == prefix else f"{prefix} {key}".strip()
-        if key in SPLITS and not split:
-            yield from _leaves(value, "", key) if isinstance(value, Mapping) else [(prefix, key, value)]
-        elif isinstance(value, Mapping) and key != MALFORMED:
-            yield from _leaves(value, name, split)
-        elif key != MALFORMED:
-            yield name, split, value
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return share(value) if 0 <= value <= 1 else magnitude(value)
-    if isinstance(value, list):
-        return ", ".join(_value(item) for item in value)
-    return str(value)

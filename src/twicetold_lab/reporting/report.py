@@ -18,7 +18,7 @@ from twicetold_lab.reporting.glossary import describe, many
 from twicetold_lab.reporting.leaderboard import Leaderboard, rank
 from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, estimate_cell, words
 from twicetold_lab.runs.folder import Cell, RunFolder, read_cross_domain, read_runs
-from twicetold_lab.runs.records import Provenance, read_peers
+from twicetold_lab.runs.records import Provenance
 
 SHARE = "share_of_duplicates"
 """On the card of labelled pairs."""
@@ -44,13 +44,6 @@ class Grid:
     seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: Collection[str] = ()
 
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets of all cells, those that have not run last."""
-        return list(
-            dict.fromkeys([*(cell.data for cell in self.cells), *(Cell.of(name).data for name in self.not_run)])
-        )
-
 
 @dataclass(frozen=True)
 class Report:
@@ -70,11 +63,6 @@ class Report:
     pages: Mapping[str, Section]
     runs: Sequence[RunFolder]
 
-    @property
-    def sections(self) -> list[Section]:
-        """All sections, each once: answers, what is below them, pages."""
-        return [*(answer.section for answer in self.answers), *self.below, *self.pages.values()]
-
 
 def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> Report:
     """Read run folders and make a report of them.
@@ -91,24 +79,26 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     by_data = read_runs(grid.cells, runs)
     everything = [run for each in by_data.values() for run in each]
     shares = {data: about.card.get("splits", {}).get("test", {}).get(SHARE) for data, about in abouts.items()}
-    boards = {data: rank(data, _own(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
+    boards = {data: rank(data, own_runs(of_data, grid), same=shares.get(data)) for data, of_data in by_data.items()}
     all_boards = {data: rank(data, of_data, same=shares.get(data)) for data, of_data in by_data.items()}
-    kinds = kinds_of(grid.datasets, boards)
-    abroad, peers = read_cross_domain(grid.cross_domain, runs), read_peers(runs)
+    kinds = kinds_of(boards)
+    abroad = read_cross_domain(grid.cross_domain, runs)
     pages = {}
     for data, board in boards.items():
         about, whole = abouts[data], all_boards[data]
         parts = [
-            *uses.use_sections(board, about.kind, peers.get(data, {})),
-            *uses.terms_sections(whole, grid.terms),
+            *uses.use_sections(board, about.kind, grid.commands),
+            *uses.terms_sections(whole, grid.terms, grid.commands),
             *sections.cross_domain_sections(data, abroad),
-            sections.cost_section(whole, grid.seconds, grid.commands),
+            sections.cost_section(whole, grid.seconds),
             sections.checks_section(board, about),
             provenance.data_section(about),
         ]
         pages[data] = Section(data, [provenance.KINDS[about.kind]], parts=parts, data=data)
+    models = many(len({row.model for board in boards.values() for row in board.rows}), "model")
+    waiting = f" Not run yet: {many(len(grid.not_run), 'row')} of the grid." if grid.not_run else ""
     return Report(
-        lead=_lead(boards, everything, grid.not_run),
+        lead=f"{models} on {many(len(boards), 'dataset')}, {many(len(everything), 'run')}.{waiting}",
         answers=[answer for kind in kinds for answer in answers_of(kind, grid.commands)],
         below=_below(boards),
         pages=pages,
@@ -116,29 +106,9 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
     )
 
 
-def leaderboards(grid: Grid, runs: Path) -> list[Section]:
-    """All models of each dataset by the measure of its first page.
-
-    Raises:
-        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
-    """
-    boards = [rank(data, _own(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
-    ranked = [(board, measure_of(board)) for board in boards]
-    return [
-        Section(board.data, tables=[uses.comparison(board.ranked(measure), measure, board)])
-        for board, measure in ranked
-    ]
-
-
-def _own(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
+def own_runs(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
     """The runs of families on their own terms; all, if there are no others."""
     return [run for run in runs if run.cell not in grid.terms] or runs
-
-
-def _lead(boards: Mapping[str, Leaderboard], runs: Sequence[RunFolder], not_run: Collection[str]) -> str:
-    models = len({row.model for board in boards.values() for row in board.rows})
-    waiting = f" Not run yet: {many(len(not_run), 'row')} of the grid." if not_run else ""
-    return f"{many(models, 'model')} on {many(len(boards), 'dataset')}, {many(len(runs), 'run')}.{waiting}"
 
 
 def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:

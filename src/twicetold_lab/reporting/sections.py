@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from twicetold_lab.reporting.glossary import describe, number, size
 from twicetold_lab.reporting.leaderboard import Leaderboard
-from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, words
+from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, words
 from twicetold_lab.runs.checks import CLEAR, NOT_CHECKED, check
-from twicetold_lab.runs.folder import Cell, RunFolder
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.runs.records import Provenance
 
 COSTS = (
@@ -19,20 +19,15 @@ ELSEWHERE = (
     "Models that learnt, or have their threshold, from other data. A dash: the model has no vector for each text, or "
     "gives no verdict."
 )
-CHECKS = (
-    "What the figures do not say by themselves, for each model's first seed. An error: a figure does not hold for new "
-    "texts. A warning: it holds under a condition. A note: a comparison is uneven. twicetold check runs/<run> has the "
-    "figures of each."
-)
+CHECKS = "Of each model's first seed; docs/guides/checks.md says what they mean."
 
 
-def cost_section(board: Leaderboard, seconds: Mapping[str, float], commands: Mapping[Cell, str]) -> Section:
-    """Size, memory, speed and training of each model, and the command that trains its first seed.
+def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section:
+    """Size, memory, speed and training of each model.
 
     Args:
         board: all models.
         seconds: that a cell's training took, by the cell's name; the mean over seeds is shown.
-        commands: that train cells.
     """
     columns = (
         TableCell("Size"),
@@ -40,7 +35,6 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float], commands: Map
         TableCell("Texts a second"),
         TableCell("Milliseconds a pair", "median"),
         TableCell("Training", "seconds"),
-        words("Command"),
     )
     lines = []
     for row in board.rows:
@@ -50,11 +44,11 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float], commands: Map
         cells += [amount(cost.pair_milliseconds_p50 if cost else None)]
         took = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
         cells += [amount(sum(took) / len(took) if took else None)]
-        lines.append((row.name, (*cells, command_cell(commands.get(row.first.cell, "")))))
+        lines.append((row.name, tuple(cells)))
     processors = dict.fromkeys(row.cost.processor for row in board.rows if row.cost)
     notes = [f"Observed on {'; '.join(processors)}."] if processors else ["Size and speed are not measured yet."]
-    table = Table(columns, tuple(lines)).known
-    return Section("Cost and training", [COSTS], [table], notes=notes, is_folded=True)
+    table = Table(columns, tuple(lines))
+    return Section("Cost and training", [COSTS], [table], notes=notes, is_folded=True, is_detail=True)
 
 
 def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]:
@@ -85,6 +79,7 @@ def checks_section(board: Leaderboard, about: Provenance) -> Section:
                 of_check.setdefault(outcome.detail, []).append(row.model)
     facts = []
     for line, details in sorted(findings.items()):
-        models = ", ".join(model for each in details.values() for model in each)
-        facts.append(f"{line}{f': {next(iter(details))}' if len(details) == 1 else ''} ({models})")
+        models = [model for each in details.values() for model in each]
+        named = "all models" if len(models) == len(board.rows) > 1 else ", ".join(models)
+        facts.append(f"{line}{f': {next(iter(details))}' if len(details) == 1 else ''} ({named})")
     return Section("Checks", [CHECKS], facts=facts or ["No check found anything."], is_folded=True)

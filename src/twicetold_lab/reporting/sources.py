@@ -70,15 +70,10 @@ def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
     for key, about in TEXTS.items():
         parts += [f"## {about['title']}\n", f"{about['cited']}\n", f"**What it claims.** {about['claims']}\n"]
         parts += [f"**What is here.** {about['here']}\n", f"**Why figures differ.** {about['differs']}\n"]
-        with_figures = [system for system in SYSTEMS[key] if system.metric]
-        others = [system for system in SYSTEMS[key] if not system.metric]
-        if with_figures:
-            lines = [_figure(each, rows.get(each.cell), trained.get(each.cell)) for each in with_figures]
-            heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
-            parts.append(table(heads, lines, words=range(len(heads))))
-        if others:
-            heads = ["in the document", "here", "command", "remark"]
-            parts.append(table(heads, [_other(system) for system in others], words=range(len(heads))))
+        systems = sorted(SYSTEMS[key], key=lambda system: not system.metric)
+        lines = [_line(each, rows.get(each.cell), trained.get(each.cell)) for each in systems]
+        heads = ["in the document", "here", "published", "ours", "command", "remark"]
+        parts.append(table(heads, lines, words=range(len(heads))))
     return "\n".join(parts)
 
 
@@ -92,23 +87,19 @@ def _rows(grid: Mapping[str, Cell], runs: Path) -> dict[str, Row]:
     return {named[data, row.model].name: row for data, board in boards.items() for row in board.rows}
 
 
-def _figure(system: System, row: Row | None, command: str | None) -> list[str]:
+def _line(system: System, row: Row | None, command: str | None) -> list[str]:
     metric = describe(system.metric)
     published = system.said if system.published is None else metric.show(system.published)
+    measured = f": {metric.label}{'' if system.split == 'test' else f', {system.split}'}"
     ours = NOT_RUN if system.cell else NOT_IN_GRID
     if row:
         estimate = row.metrics.get(system.split, {}).get(system.metric)
         ours = cell_of(estimate_cell(system.metric, estimate, with_interval=True))
     return [
         system.name,
-        f"{system.here}: {metric.label}{'' if system.split == 'test' else f', {system.split}'}",
+        system.here + (measured if system.metric else ""),
         (published or NOTHING) + (f" ({system.cited})" if system.cited else ""),
-        ours,
+        ours if system.metric else NOTHING,
         code(command or system.command) if command or system.command else NOTHING,
-        system.note or NOTHING,
+        " ".join(filter(None, (system.outside, system.note))) or NOTHING,
     ]
-
-
-def _other(system: System) -> list[str]:
-    remark = " ".join(filter(None, (system.outside, system.note)))
-    return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]

@@ -6,7 +6,7 @@ values of its tables.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
@@ -68,13 +68,6 @@ class Table:
     rows: tuple[TableRow, ...]
     of: str = "model"
 
-    @property
-    def known(self) -> "Table":
-        """The same rows with the columns in which something is known."""
-        keep = [i for i in range(len(self.columns)) if any(cells[i].text != NOTHING for _, cells in self.rows)]
-        rows = tuple((name, tuple(cells[i] for i in keep)) for name, cells in self.rows)
-        return replace(self, columns=tuple(self.columns[i] for i in keep), rows=rows)
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -99,6 +92,7 @@ class Section:
         parts: sections within it.
         data: the dataset that it is about.
         is_folded: whether only its title shows until it is opened.
+        is_detail: whether it stands on pages and in numbers.csv alone, and not in Markdown.
     """
 
     title: str
@@ -110,6 +104,7 @@ class Section:
     parts: Sequence["Section"] = ()
     data: str = ""
     is_folded: bool = False
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,10 @@
 """Tables of all models for each use of a dataset, the links of a dedupe, and families on the same terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from twicetold.evaluation.thresholds import TARGETS
-from twicetold_lab.reporting.glossary import describe, number, size
+from twicetold_lab.reporting.glossary import describe, size
 from twicetold_lab.reporting.leaderboard import DECIDE, DEDUPE, DEFAULT, SEARCH, Leaderboard, Row
-from twicetold_lab.reporting.tables import (
-    NOTHING,
-    Section,
-    Table,
-    TableCell,
-    amount,
-    command_cell,
-    estimate_cell,
-    words,
-)
+from twicetold_lab.reporting.tables import Section, Table, TableCell, amount, command_cell, estimate_cell, words
 from twicetold_lab.runs.folder import Cell
 
 AIM = 0.9
@@ -37,9 +26,8 @@ LOWER_BOUND = (
     "precision and the measures of groups are lower bounds here."
 )
 LINKS = (
-    f"Links are the pairs that reach a threshold: the lowest one that had a precision of {AIM:g} on validation. Shown "
-    "is the precision promised by validation → that on test. By text, each linked text counts once, by the share of "
-    "its links that is right. A dash: no threshold reached the aim; beside it is the highest precision that one did."
+    f"Links are the pairs that reach the lowest threshold that had a precision of {AIM:g} on validation; a model "
+    "without one is not listed. By text, each linked text counts once, by the share of its links that is right."
 )
 TERMS = (
     "One objective, one kind of examples and one number of epochs for all; features, encoder, optimizer and learning "
@@ -78,13 +66,17 @@ def comparison(
         if has_cost:
             cells += [amount(row.cost.model_bytes if row.cost else None, size), amount(row.texts_per_second)]
             cells += [words(row.first.exposure)]
-        cells += [] if commands is None else [command_cell(commands.get(row.first.cell, ""))]
+        cells += [] if commands is None else [command_cell("" if row.after else commands.get(row.first.cell, ""))]
         lines.append((row.name, tuple(cells)))
     return Table(tuple(heads), tuple(lines))
 
 
-def use_sections(board: Leaderboard, kind: str, peers: Mapping[str, Sequence[float]]) -> Iterator[Section]:
-    """All models for each use, the first use open and with what models cost; then the links of a dedupe."""
+def use_sections(board: Leaderboard, kind: str, commands: Mapping[Cell, str]) -> Iterator[Section]:
+    """All models for each use, the first use open and with what models cost; then the links of a dedupe.
+
+    The command that trains a model stands in the first table that the model is in.
+    """
+    left = dict(commands)
     for place, (use, measure) in enumerate(board.uses.items()):
         group = f"_{board.duplicates}" if use == DEDUPE else measure.removeprefix(describe(measure).stem)
         others = [name for each in OTHERS[use] if (name := each.format(group=group)) in board.metrics]
@@ -93,40 +85,30 @@ def use_sections(board: Leaderboard, kind: str, peers: Mapping[str, Sequence[flo
         rows.sort(key=lambda row: row.model != DEFAULT)  # the others stay in their order
         lower = [LOWER_BOUND] if use == DEDUPE and kind == "labelled_pairs" else []
         others = [name for name in others if name != measure]
-        table = comparison(rows, measure, board, others=others, has_cost=not place)
-        notes = _peers_note(peers) if use == DEDUPE else []
-        yield Section(f"{use}: all models", [HOW[use], *lower], [table], notes=notes, is_folded=bool(place))
+        first = {row.first.cell: left.pop(row.first.cell) for row in rows if row.first.cell in left}
+        table = comparison(rows, measure, board, commands=first or None, others=others, has_cost=not place)
+        yield Section(f"{use}: all models", [HOW[use], *lower], [table], is_folded=bool(place))
     if DEDUPE in board.uses and (links := _links_table(board)):
         yield Section(f"{DEDUPE}: links at a precision of {AIM:g}", [LINKS], [links], is_folded=True)
 
 
-def _peers_note(peers: Mapping[str, Sequence[float]]) -> list[str]:
-    """A sentence on other libraries, each with the lowest and the highest value of its settings."""
-    ranges = [f"{name} {number(min(each))} to {number(max(each))}" for name, each in peers.items()]
-    return [f"B-cubed of other libraries' groups, by their settings: {', '.join(ranges)}."] if ranges else []
-
-
 def _links_table(board: Leaderboard) -> Table | None:
-    """Links at `AIM`: the precision that validation promised and that of test."""
+    """Precision and recall on test of the links at `AIM`."""
     precision, *others = (f"link_{name}_at_{100 * AIM:g}" for name in ("precision", "text_precision", "recall"))
-    rows = [row for row in board.rows if any(row.value(f"link_precision_at_{100 * aim:g}", "val") for aim in TARGETS)]
-    columns = (TableCell("Precision", "validation → test"), TableCell("Precision by text"), TableCell("Recall"))
+    columns = (TableCell("Precision", "test"), TableCell("Precision by text"), TableCell("Recall"))
     lines = []
-    for row in rows:
-        promised, kept = row.value(precision, "val"), row.value(precision)
-        cell = estimate_cell(precision, kept, with_interval=True)
-        if promised:
-            before = number(promised.mean)
-            cell = replace(cell, text=f"{before} → {cell.text}") if kept else TableCell(NOTHING, f"highest {before}")
-        lines.append((row.name, (cell, *(estimate_cell(name, row.value(name)) for name in others))))
+    for row in board.rows:
+        if estimate := row.value(precision):
+            cells = (estimate_cell(name, row.value(name)) for name in others)
+            lines.append((row.name, (estimate_cell(precision, estimate, with_interval=True), *cells)))
     return Table(columns, tuple(lines)) if lines else None
 
 
-def terms_sections(board: Leaderboard, terms: Mapping[Cell, str]) -> Iterator[Section]:
+def terms_sections(board: Leaderboard, terms: Mapping[Cell, str], commands: Mapping[Cell, str]) -> Iterator[Section]:
     """Families on the same terms, by the experiment that chooses them."""
     for name in dict.fromkeys(terms[row.first.cell] for row in board.rows if row.first.cell in terms):
         rows = [row for row in board.rows if terms.get(row.first.cell) == name]
         pairs = f"average_precision_{board.duplicates}"
         measures = dict.fromkeys([*board.uses.values()] + [pairs] * (pairs in board.metrics))
-        table = comparison(rows, next(iter(measures)), board, others=[*measures][1:])
+        table = comparison(rows, next(iter(measures)), board, commands=commands, others=[*measures][1:])
         yield Section(f"On the same terms: {name}", [TERMS], [table], is_folded=True)

@@ -59,17 +59,11 @@ def processor() -> str:
 def tags(environment: Mapping[str, Any]) -> dict[str, str]:
     """An observed environment as tags of a run."""
     facts = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
-    return {**facts, "libraries": _libraries(environment)}
+    installed = (f"{name} {number}" for name, number in environment["versions"].items() if number != "none")
+    return {**facts, "libraries": ", ".join(installed)}
 
 
 def in_words(environment: Mapping[str, Any]) -> str:
     """An observed environment in a line."""
-    return (
-        f"{environment['processor']}, {environment['cpu_capability']}, threads {environment['threads']}; "
-        f"{_libraries(environment)}"
-    )
-
-
-def _libraries(environment: Mapping[str, Any]) -> str:
-    """Their versions; those that are not installed are left out."""
-    return ", ".join(f"{name} {number}" for name, number in environment["versions"].items() if number != "none")
+    facts = tags(environment)
+    return f"{facts['processor']}, {facts['cpu_capability']}, threads {facts['threads']}; {facts['libraries']}"

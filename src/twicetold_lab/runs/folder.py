@@ -14,7 +14,7 @@ from typing import Any
 from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.evaluation.labels import Decisions
-from twicetold.trained.folder_files import read_recipe, require_model_files
+from twicetold.trained.folder_files import read_recipe
 from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
 from twicetold_lab.evaluation.units import PairedUnits
 from twicetold_lab.evaluation.units import from_json as units_from_json
@@ -77,20 +77,6 @@ class RunFolder:
         """The folder at a place, whose name may say which cell it is of."""
         return cls(place, Cell.of(place.resolve().name), audit)
 
-    @classmethod
-    def with_model(cls, place: Path) -> "RunFolder":
-        """The folder at a place, which must hold a trained model or be the folder of one.
-
-        Raises:
-            FileNotFoundError: if there is no trained model.
-        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
-        """
-        require_model_files(place, what=f"the folder {place}")
-        run = cls.at(place)
-        read_recipe(run.model)
-        ThresholdRecord.read(run.model)
-        return run
-
     @property
     def name(self) -> str:
         """The name of the folder."""
@@ -124,17 +110,9 @@ class RunFolder:
     @property
     def data(self) -> str | None:
         """Name of the dataset that the model was trained on, as its recipe says; None if it does not."""
-        return self._of_data("name")
-
-    @property
-    def digest(self) -> str | None:
-        """Digest of the train texts; None if the recipe does not have it."""
-        return self._of_data("train")
-
-    def _of_data(self, key: str) -> str | None:
         data = self.recipe.get("data")
-        value = data.get(key) if isinstance(data, Mapping) else None
-        return value if isinstance(value, str) else None
+        name = data.get("name") if isinstance(data, Mapping) else None
+        return name if isinstance(name, str) else None
 
     @cached_property
     def training(self) -> Mapping[str, Any]:
@@ -236,13 +214,6 @@ class RunFolder:
     def is_untrained(self) -> bool:
         """True if nothing of it learnt from labels: it counts words or letters, or is as it was pretrained."""
         return not self.epochs and not str(self.tuned_how).startswith(OF_ENSEMBLES)
-
-    @cached_property
-    def seeds(self) -> int:
-        """The number of runs of the same data and model in the parent folder, itself included."""
-        beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
-        cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
-        return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:

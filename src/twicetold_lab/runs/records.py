@@ -1,4 +1,4 @@
-"""Files that the report reads besides run folders: descriptions of datasets, other libraries' results, metrics."""
+"""Files that the report reads besides run folders: descriptions of datasets, metrics."""
 
 import json
 import math
@@ -24,22 +24,6 @@ class Provenance:
     card: Mapping[str, Any]
     """Counts and notes of the source, without the audit."""
     audit: Mapping[str, Any]
-
-
-def read_peers(runs: Path) -> dict[str, dict[str, list[float]]]:
-    """B-cubed of other libraries' groups: dataset -> library -> a value for each of its settings.
-
-    Raises:
-        ValueError: if the file holds something else.
-    """
-    path, peers = runs / layout.PEERS, dict[str, dict[str, list[float]]]()
-    try:
-        for each in json.loads(path.read_text(encoding="utf-8")) if path.exists() else ():
-            if (value := _number("b3", each["metrics"].get("b3"))) == value:
-                peers.setdefault(each["data"], {}).setdefault(each["name"], []).append(value)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected a list of objects with data, name and metrics in {path}: {error!r}") from error
-    return peers
 
 
 def read_provenance(data: str, processed: Path) -> Provenance:
