@@ -4,10 +4,10 @@ Usage: python pipelines/mine_with_model.py data=<name> mining=<strategy> [teache
 
 Examples:
     python pipelines/mine_with_model.py data=quora mining=pseudo_labels teacher=static
-    python pipelines/mine_with_model.py data=quora mining=hard_negatives run=runs/quora-dssm-0
+    python pipelines/mine_with_model.py data=quora mining=similarities run=runs/quora-dssm-0
 
 Then `train.py data=quora model=static examples=pseudo_labels teacher=static name=static-pseudo_labels` trains a
-student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
+student. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
 """
 
 import checkout  # noqa: F401 (for its effects)

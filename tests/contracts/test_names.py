@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
 PRETRAINED = sorted(p.stem for p in (ROOT / "conf/pretrained").glob("*.yaml"))
 PAIRS_ONLY = ("bimpm", "ldc", "matcher", "minilm_cross", "re2")
-WITH_MODEL = ("hard_negatives", "pseudo_labels", "similarities", "vector_neighbours")  # strategies of mine_with_model
+WITH_MODEL = ("pseudo_labels", "similarities")  # strategies of mine_with_model
 GRID = read_grid(ROOT)
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 

@@ -5,15 +5,12 @@
 Shape letters: P pairs, F features, T trees, N nodes of the largest tree.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import Floats
 
 
@@ -47,16 +44,6 @@ class Trees:
         leads = [(nodes < side) & (side < len(nodes)) for side in (self.left, self.right)]
         if not ((self.feature < len(self.names)) & (~asks | (leads[0] & leads[1]))).all():
             raise ValueError(f"expected trees over {len(self.names)} features whose nodes lead to later ones")
-
-    def probability(self, columns: Mapping[str, Column]) -> Floats:
-        """(P,) of pairs with these features.
-
-        Raises:
-            ValueError: if a feature is missing.
-        """
-        if missing := [name for name in self.names if name not in columns]:
-            raise ValueError(f"expected columns of all features of the trees, there is no {', '.join(missing)}")
-        return np.asarray(expit(self.log_odds(np.column_stack([columns[name] for name in self.names]))), np.float64)
 
     def log_odds(self, rows: NDArray[Any]) -> Floats:
         """(P,) of pairs with (P, F) features, in the order of the names."""

@@ -5,106 +5,17 @@ for a number. The generators are seeded, so the same rows are made each time.
 """
 
 import random
+import tomllib
+from pathlib import Path
 from typing import TypeAlias
 
 Rows: TypeAlias = tuple[list[str], list[str]]
 """Texts, and the group of each."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FIRST = (
-    "james mary robert patricia john jennifer michael linda david elizabeth william barbara richard susan "
-    "joseph jessica thomas sarah christopher karen charles lisa daniel nancy matthew betty anthony sandra mark "
-    "margaret donald ashley steven kimberly andrew emily paul donna joshua michelle kenneth carol kevin amanda "
-    "brian melissa timothy deborah ronald stephanie jason rebecca george sharon jeffrey laura ryan cynthia "
-    "jacob kathleen nicholas amy gary angela eric shirley jonathan brenda stephen emma "
-).split()
-LAST = (
-    "smith johnson williams brown jones garcia miller davis rodriguez martinez hernandez lopez gonzalez wilson "
-    "anderson thomas taylor moore jackson martin lee perez thompson white harris sanchez clark ramirez lewis "
-    "robinson walker young allen king wright scott torres nguyen hill flores green adams nelson baker hall "
-    "rivera campbell mitchell carter roberts gomez phillips evans turner diaz parker cruz edwards collins "
-    "reyes stewart morris morales murphy cook rogers gutierrez ortiz morgan cooper peterson bailey reed kelly "
-    "howard ramos kim cox ward richardson watson brooks chavez wood james bennett gray mendoza ruiz hughes "
-    "price alvarez castillo sanders patel myers long ross foster "
-).split()
-CITIES = (
-    "berlin paris london madrid rome vienna oslo dublin lisbon prague warsaw athens helsinki brussels zurich "
-    "hamburg munich lyon milan porto "
-).split()
-SHORT = {
-    "james": "jim",
-    "robert": "bob",
-    "john": "jon",
-    "michael": "mike",
-    "david": "dave",
-    "elizabeth": "liz",
-    "william": "bill",
-    "richard": "rick",
-    "joseph": "joe",
-    "jessica": "jess",
-    "thomas": "tom",
-    "christopher": "chris",
-    "daniel": "dan",
-    "matthew": "matt",
-    "anthony": "tony",
-    "steven": "steve",
-    "andrew": "andy",
-    "joshua": "josh",
-    "kenneth": "ken",
-    "timothy": "tim",
-    "ronald": "ron",
-    "nicholas": "nick",
-    "jonathan": "jon",
-    "stephen": "steve",
-    "jennifer": "jen",
-    "patricia": "pat",
-    "rebecca": "becky",
-    "kimberly": "kim",
-    "margaret": "maggie",
-    "deborah": "debbie",
-}
-ISSUES = [
-    ("not delivered", "has not arrived", "still missing", "never came"),
-    ("arrived damaged", "was broken on arrival", "came damaged", "has a crack"),
-    ("charged twice", "billed two times", "double charge", "was paid twice"),
-    ("wrong size", "does not fit", "size is wrong", "too small"),
-    ("cannot log in", "login fails", "unable to sign in", "sign-in error"),
-    ("refund not received", "still waiting for my money back", "no refund yet", "money not returned"),
-    ("password reset mail missing", "no password reset email", "reset link never sent", "password link not received"),
-    ("address change", "please change my address", "update delivery address", "new shipping address"),
-    ("invoice missing", "need an invoice", "please send the invoice", "no invoice attached"),
-    ("app crashes on start", "application closes at launch", "app does not open", "crash when starting the app"),
-]
-BRANDS = ("Acme Borg Zentek Norda Kelvion Hartmann Luxor Brixton Omnia Pallas ").split()
-ARTICLES = [
-    ("cordless drill", "drill driver", "battery drill"),
-    ("office chair", "swivel chair", "desk chair"),
-    ("usb cable", "charging cable", "usb lead"),
-    ("led bulb", "led lamp", "light bulb led"),
-    ("running shoe", "running shoes", "trainers"),
-    ("coffee machine", "espresso machine", "coffee maker"),
-    ("memory card", "sd card", "flash memory card"),
-    ("garden hose", "water hose", "hose pipe"),
-    ("paint", "wall paint", "interior paint"),
-    ("backpack", "rucksack", "bag pack"),
-]
-COLOURS = ("black white blue red green grey silver ").split()
-MEASURES = [
-    ("v", (12, 18, 24, 36)),
-    ("gb", (16, 32, 64, 128, 256)),
-    ("m", (1, 2, 3, 5, 10, 25)),
-    ("w", (5, 7, 9, 12, 15)),
-    ("l", (1, 2, 5, 10, 20)),
-    ("cm", (38, 40, 42, 44, 60, 90)),
-]
-VERBS = [
-    ("adds", "introduces", "now has"),
-    ("fixes", "resolves", "corrects"),
-    ("removes", "drops", "no longer has"),
-    ("improves", "speeds up", "makes faster"),
-]
-COMPONENTS = (
-    "login search export import cache parser scheduler installer updater sync editor viewer printer backup "
-).split()
+WORDS = tomllib.loads(Path(__file__).with_name("made.toml").read_text(encoding="utf-8"))
+FIRST, LAST, CITIES, BRANDS, COLOURS, COMPONENTS = (
+    WORDS[kind].split() for kind in ("first", "last", "cities", "brands", "colours", "components")
+)
 COPIES = (1, 1, 1, 2, 2, 3)  # texts of a group
 
 
@@ -119,7 +30,7 @@ def names(groups: int = 1_200, seed: int = 1) -> Rows:
 
 
 def _name(draw: random.Random, first: str, last: str, middle: str, place: str) -> str:
-    first = SHORT.get(first, first) if draw.random() < 0.25 else first
+    first = WORDS["short"].get(first, first) if draw.random() < 0.25 else first
     first = first[0] + "." if draw.random() < 0.15 else first
     last = misspelt(draw, last) if draw.random() < 0.15 else last
     between = draw.choice((f" {middle}. ", " ", " ", f" {middle} "))
@@ -133,7 +44,7 @@ def tickets(groups: int = 1_200, seed: int = 2) -> Rows:
     draw, rows = random.Random(seed), []
     marks = ("", "#", "no. ", "ORD-")
     for group in range(groups):
-        issue, number = draw.choice(ISSUES), draw.randrange(10_000, 100_000)
+        issue, number = draw.choice(WORDS["issues"]), draw.randrange(10_000, 100_000)
         customer, city, thing = draw.choice(LAST), draw.choice(CITIES), draw.choice(("order", "parcel", "shipment"))
         for _ in range(draw.choice(COPIES)):
             said = draw.choice(issue) if draw.random() < 0.6 else issue[0]
@@ -148,8 +59,8 @@ def variants(articles: int = 350, seed: int = 3) -> Rows:
     """Products in several sizes and colours, each of which is another product."""
     draw, rows, group = random.Random(seed), [], 0
     for _ in range(articles):
-        brand, article = draw.choice(BRANDS), draw.choice(ARTICLES)
-        unit, values = draw.choice(MEASURES)
+        brand, article = draw.choice(BRANDS), draw.choice(WORDS["articles"])
+        unit, values = draw.choice(WORDS["measures"])
         code = draw.choice("ABCDKLTX") + draw.choice(("", "R", "S", "-")) + str(draw.randrange(100, 9_999))
         code = code if draw.random() < 0.6 else ""
         for value in draw.sample(values, draw.choice((1, 2, 3))):
@@ -180,7 +91,7 @@ def releases(groups: int = 900, seed: int = 4) -> Rows:
         program = draw.choice(("Open", "Fast", "Lib", "Net", "Data")) + draw.choice(("Mail", "Graph", "Chart", "View"))
         version = f"{draw.randrange(1, 5)}.{draw.randrange(10)}"
         version += f".{draw.randrange(6)}" if draw.random() < 0.5 else ""
-        verbs, part, year = draw.choice(VERBS), draw.choice(COMPONENTS), draw.choice((2019, 2020, 2021))
+        verbs, part, year = draw.choice(WORDS["verbs"]), draw.choice(COMPONENTS), draw.choice((2019, 2020, 2021))
         for _ in range(draw.choice(COPIES)):
             forms: tuple[str, ...] = (
                 f"{program} {version} {draw.choice(verbs)} {part}",

@@ -2,14 +2,10 @@
 
 Candidates are the nearest neighbours of train texts by tf-idf cosine, so that any family can be the teacher, also one
 without vectors, such as a cross-encoder. No text of validation or test is among them, and no pair whose label follows
-from those of train. The teacher gives each pair a probability p, calibrated on validation.
+from those of train. The teacher gives each pair a probability p, calibrated on validation; the student learns from
+probabilities as in Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015 (arXiv:1503.02531).
 
-    hard   1 or 0 where the teacher is sure, that is, p is beyond a bound; other pairs are left out
-           Lee, Pseudo-Label, ICML 2013 workshop
-    soft   a probability p' for every pair
-           Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015 (arXiv:1503.02531)
-
-In validation a share v of the pairs says the same, of unlabelled neighbours a smaller share d. Soft labels are
+In validation a share v of the pairs says the same, of unlabelled neighbours a smaller share d. The labels p' are
 corrected for that prior (Saerens, Latinne and Decaestecker, Neural Computation 2002):
 
     p' / (1 − p') = p / (1 − p) · d / (1 − d) · (1 − v) / v
@@ -21,7 +17,7 @@ Shape letters: N texts of the corpus, A texts whose neighbours are candidates, P
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +31,6 @@ from twicetold_lab.mining.neighbour import tfidf_weights
 from twicetold_lab.mining.teacher import Teacher
 from twicetold_lab.mining.triplets import Ends
 
-Labels = Literal["hard", "soft"]
-
 
 @dataclass(frozen=True)
 class PseudoPairs(Mined):
@@ -47,7 +41,7 @@ class PseudoPairs(Mined):
     right: NDArray[np.int64]
     """(P,)"""
     label: NDArray[np.float32]
-    """(P,) hard: 1 for "says the same", 0 for "does not"; soft: the corrected probability p'."""
+    """(P,) the corrected probability p'."""
     probability: NDArray[np.float64]
     """(P,) the teacher's calibrated probability p that the two say the same."""
     card: Mapping[str, Any]
@@ -60,12 +54,9 @@ def mine(
     *,
     label: str,
     seed: int,
-    labels: Labels,
     neighbours: int,
     max_df: int,
     max_pairs: int,
-    above: float,
-    below: float,
     duplicates: float,
 ) -> PseudoPairs:
     """Label unlabelled neighbours of train texts with a trained model.
@@ -76,28 +67,19 @@ def mine(
         label: the group whose members say the same. Documents of known group are labelled among each other, so that
             only the neighbours of documents of unknown group are candidates.
         seed: of the draw.
-        labels: `hard` or `soft`.
         neighbours: number of candidates for each text, those of the highest tf-idf cosine.
         max_df: words in more texts than this are ignored.
         max_pairs: candidates to label, at most; drawn from all.
-        above: hard labels: pairs of at least this probability are labelled 1.
-        below: hard labels: pairs of at most this probability are labelled 0.
-        duplicates: soft labels: d, the share of the candidates that is expected to say the same.
+        duplicates: d, the share of the candidates that is expected to say the same.
 
     Returns:
         Pairs sorted by left and right, left < right, each once. The card has the settings; counts of `texts` to pair,
         `texts_in_val_or_test` left out, `candidates`, and those of them `already_labelled`; `reason` why there are no
-        pairs, if so. Hard labels add counts of `positives`, `negatives` and `unsure`, and under `validation`, how many
-        labelled pairs of validation are beyond each bound and which share of those says the same. Soft labels add
-        `duplicates_in_validation`, v, and `expected_duplicates`, the mean of p'.
+        pairs, if so; `duplicates_in_validation`, v, and `expected_duplicates`, the mean of p'.
 
     Raises:
-        ValueError: for an unknown label or kind of labels, or if bounds, a share or a number is out of range.
+        ValueError: for an unknown label, or if a share or a number is out of range.
     """
-    if labels not in get_args(Labels):
-        raise ValueError(f"labels is one of {get_args(Labels)}, got {labels!r}")
-    if not 0 <= below < above <= 1:
-        raise ValueError(f"the bounds are probabilities, 0 <= below < above <= 1; got {below} and {above}")
     if not 0 < duplicates < 1:
         raise ValueError(f"duplicates is the expected share of duplicates, between 0 and 1; got {duplicates}")
     if neighbours < 1 or max_pairs < 1:
@@ -106,31 +88,22 @@ def mine(
     drawn = np.sort(np.random.default_rng(seed).permutation(len(left))[:max_pairs])
     left, right = left[drawn], right[drawn]
     probability = teacher.probability(left, right) if len(left) else np.empty(0)
-    card: dict[str, Any] = {
+    validation = _duplicates_in_validation(corpus) if "val" in corpus.pairs else duplicates
+    expected = _corrected(probability, validation=validation, duplicates=duplicates)
+    card = {
         "strategy": "pseudo_labels",
         "train": corpus.train_digest(),
-        "labels": labels,
+        "labels": "soft",
         "neighbours": neighbours,
         "max_df": max_df,
         "max_pairs": max_pairs,
         "seed": seed,
         **counts,
+        "duplicates": duplicates,
+        "duplicates_in_validation": round(validation, 4),
+        "expected_duplicates": round(float(expected.mean()), 4) if len(expected) else None,
     }
-    if labels == "soft":
-        validation = _duplicates_in_validation(corpus) if "val" in corpus.pairs else duplicates
-        expected = _corrected(probability, validation=validation, duplicates=duplicates)
-        card |= {"duplicates": duplicates, "duplicates_in_validation": round(validation, 4)}
-        card["expected_duplicates"] = round(float(expected.mean()), 4) if len(expected) else None
-        return PseudoPairs(left, right, expected.astype(np.float32), probability, card)
-    same, different = probability >= above, probability <= below
-    sure = same | different
-    card |= {"above": above, "below": below}
-    card |= {"positives": int(same.sum()), "negatives": int(different.sum()), "unsure": int((~sure).sum())}
-    if corpus.kind != "documents":
-        card["validation"] = _bounds_on_validation(corpus, teacher, above=above, below=below)
-    if len(left) and not sure.any():
-        card["reason"] = f"of {len(left):,} unlabelled pairs none has a probability beyond {below} or {above}"
-    return PseudoPairs(left[sure], right[sure], same[sure].astype(np.float32), probability[sure], card)
+    return PseudoPairs(left, right, expected.astype(np.float32), probability, card)
 
 
 def _corrected(probability: NDArray[np.float64], *, validation: float, duplicates: float) -> NDArray[np.float64]:
@@ -143,18 +116,6 @@ def _duplicates_in_validation(corpus: Corpus) -> float:
     """The share of the pairs of validation that says the same; never none or all."""
     same = corpus.pairs["val"].label >= corpus.positive_label
     return float(np.clip(same.mean(), 0.5 / len(same), 1 - 0.5 / len(same)))
-
-
-def _bounds_on_validation(corpus: Corpus, teacher: Teacher, *, above: float, below: float) -> dict[str, Any]:
-    """Number of labelled pairs of validation beyond each bound, and the share of duplicates among them."""
-    pairs = corpus.pairs["val"]
-    same = pairs.label >= corpus.positive_label
-    probability = teacher.probability(pairs.left, pairs.right)
-    beyond = {"above": probability >= above, "below": probability <= below}
-    return {
-        name: {"pairs": int(those.sum()), "same": round(float(same[those].mean()), 4) if those.any() else None}
-        for name, those in beyond.items()
-    }
 
 
 def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:

@@ -22,7 +22,5 @@ class Teacher:
 
     vectors: Callable[[Numbers], tuple[Matrix, Matrix]]
     """(M, D) search vectors of texts, as queries and as documents; the same object twice if the two are equal."""
-    similarity: Callable[[Numbers, Numbers], NDArray[np.float32]]
-    """(P,) dot products of the search vectors of the left texts as queries and the right ones as documents."""
     probability: Callable[[Numbers, Numbers], NDArray[np.float64]]
     """(P,) probability, calibrated on validation, that the two texts say the same."""

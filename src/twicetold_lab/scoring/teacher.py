@@ -30,13 +30,10 @@ def load_teacher(model: Path, corpus: Corpus) -> Teacher:
             "knows texts that are held out: train it again"
         )
     rows = scorer.featuriser.transform(inputs_of(scorer.featuriser, corpus, np.arange(len(corpus))))
-    score = partial(score_pairs, scorer.encoder, rows)
 
     def probability(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-        return scorer.decision.probability(score(left, right, as_documents=scorer.as_documents))
+        return scorer.decision.probability(
+            score_pairs(scorer.encoder, rows, left, right, as_documents=scorer.as_documents)
+        )
 
-    return Teacher(
-        vectors=partial(search_matrices, scorer.encoder, rows),
-        similarity=partial(score, as_documents=True),
-        probability=probability,
-    )
+    return Teacher(vectors=partial(search_matrices, scorer.encoder, rows), probability=probability)

@@ -7,14 +7,12 @@ import pyarrow as pa
 import pytest
 
 from twicetold import layout
-from twicetold_lab.data.corpus import UNKNOWN
-from twicetold_lab.examples.labelled import LabelledPairs, MinedTriplets
-from twicetold_lab.examples.self_training import HardNegatives, PseudoLabels, TeacherSimilarities
-from twicetold_lab.mining import random
+from twicetold_lab.examples.labelled import LabelledPairs
+from twicetold_lab.examples.self_training import PseudoLabels, TeacherSimilarities
 from twicetold_lab.mining.pseudo_labels import PseudoPairs
 from twicetold_lab.mining.similarities import Similarities
 
-LEFT, RIGHT, LABEL = [0, 1, 5], [10, 20, 30], [1.0, 0.0, 1.0]
+LEFT, RIGHT, LABEL = [0, 1, 5], [10, 20, 30], [0.75, 0.25, 0.625]
 
 
 @pytest.fixture
@@ -25,8 +23,6 @@ def mined(tmp_path, questions):
         np.array(LEFT), np.array(RIGHT), np.array(LABEL, np.float32), np.array([0.99, 0.01, 0.97]), card
     )
     pseudo.save(layout.mined_file(tmp_path, "pseudo_labels"))
-    triplets = random.mine(questions, seed=0, label="cluster", per_anchor=2)
-    replace(triplets, card={**triplets.card, **card}).save(layout.mined_file(tmp_path, "hard_negatives"))
     ends = (np.array(LEFT), np.array(RIGHT), np.array([3, 4, 6]))
     near, far = (np.array(values, np.float32) for values in ([0.9, 0.5, 0.25], [0.5, 0.25, 0.5]))
     Similarities(*ends, near, far, card).save(layout.mined_file(tmp_path, "similarities"))
@@ -34,28 +30,18 @@ def mined(tmp_path, questions):
 
 
 @pytest.mark.parametrize("duplicates_only", [False, True])
-def test_pseudo_labels_come_after_the_labelled_pairs(questions, mined, duplicates_only):
+def test_pseudo_labels_come_after_the_labelled_pairs_and_join_no_groups(questions, mined, duplicates_only):
     index = PseudoLabels(f"{mined}", "random", "cluster", duplicates_only).index(questions, mined)
     labelled = LabelledPairs("random", "cluster", duplicates_only).index(questions, mined)
-    kept = [row for row in range(3) if LABEL[row] == 1 or not duplicates_only]
+    kept = [row for row in range(3) if LABEL[row] > 0.5 or not duplicates_only]
     assert index.anchor.tolist() == [*labelled.anchor.tolist(), *(LEFT[row] for row in kept)]
     assert index.positive.tolist() == [*labelled.positive.tolist(), *(RIGHT[row] for row in kept)]
     assert index.label.tolist() == [*labelled.label.tolist(), *(LABEL[row] for row in kept)]
+    for texts, group in ((index.anchor, index.group), (index.positive, index.positive_group)):
+        np.testing.assert_array_equal(group, questions.groups["cluster"][texts])
 
 
-def test_what_the_teacher_takes_for_the_same_is_one_group_and_nothing_else_is(questions, mined):
-    index = PseudoLabels(f"{mined}", "random", "cluster").index(questions, mined)
-    group = dict(zip(index.anchor.tolist(), index.group.tolist()))
-    group |= dict(zip(index.positive.tolist(), index.positive_group.tolist()))
-    assert UNKNOWN not in group.values()
-    merged = {0: 0, 3: 0, 1: 1, 10: 1}  # stories 0 and 3 by the first pair, 1 and 10 by the third
-    story = [merged.get(n // 3, -1) if n // 3 in merged else 100 + n // 3 for n in range(60)]
-    for one in group:
-        for other in group:
-            assert (group[one] == group[other]) == (story[one] == story[other])
-
-
-def test_a_teacher_that_was_sure_of_nothing_changes_nothing(questions, mined, tmp_path):
+def test_a_teacher_that_labelled_nothing_changes_nothing(questions, mined, tmp_path):
     nothing = np.empty(0, np.int64)
     card = {"train": questions.train_digest()}
     empty = PseudoPairs(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float64), card)
@@ -63,37 +49,6 @@ def test_a_teacher_that_was_sure_of_nothing_changes_nothing(questions, mined, tm
     index = PseudoLabels(f"{tmp_path / 'empty'}", "random", "cluster").index(questions, mined)
     for name, values in vars(LabelledPairs("random", "cluster").index(questions, mined)).items():
         np.testing.assert_array_equal(values, getattr(index, name))
-
-
-def test_texts_of_no_known_group_stay_so_unless_the_teacher_pairs_them(questions, mined):
-    cluster = questions.groups["cluster"].copy()
-    cluster[[10, 11, 20]] = UNKNOWN
-    corpus = replace(questions, groups={"cluster": cluster})
-    index = PseudoLabels(f"{mined}", "random", "cluster").index(corpus, mined)
-    group = dict(zip(index.anchor.tolist(), index.group.tolist()))
-    assert group[10] == group[0] != UNKNOWN
-    assert group[11] == group[20] == UNKNOWN
-
-
-def test_hard_negatives_are_the_mined_triplets_and_those_of_labelled_pairs(questions, mined):
-    index = HardNegatives(f"{mined}", "cluster", 1, 0.0).index(questions, mined / "elsewhere")
-    same = MinedTriplets("hard_negatives", "cluster", labelled=1).index(questions, mined)
-    for name in ("anchor", "positive", "negative", "group", "negative_group"):
-        np.testing.assert_array_equal(getattr(index, name), getattr(same, name))
-
-
-def test_soft_labels_stay_what_they_are_and_join_no_groups(questions, mined):
-    soft = replace(
-        PseudoPairs.load(layout.mined_file(mined, "pseudo_labels")), label=np.array([0.6, 0.4, 0.51], np.float32)
-    )
-    soft.save(layout.mined_file(mined, "pseudo_labels"))
-    index = PseudoLabels(f"{mined}", "random", "cluster").index(questions, mined)
-    np.testing.assert_allclose(index.label[-3:], [0.6, 0.4, 0.51])
-    assert (index.anchor[-3:].tolist(), index.positive[-3:].tolist()) == (LEFT, RIGHT)
-    for texts, group in ((index.anchor, index.group), (index.positive, index.positive_group)):
-        np.testing.assert_array_equal(group, questions.groups["cluster"][texts])
-    likely = PseudoLabels(f"{mined}", "random", "cluster", duplicates_only=True)
-    assert likely.index(questions, mined).anchor[-2:].tolist() == [LEFT[0], LEFT[2]]
 
 
 def test_similarities_are_two_pairs_of_each_triplet_or_its_margin(questions, mined):
@@ -112,11 +67,10 @@ def test_similarities_are_two_pairs_of_each_triplet_or_its_margin(questions, min
     assert pairs.group is triplets.group is None
 
 
-@pytest.mark.parametrize("strategy", ["pseudo_labels", "hard_negatives", "similarities"])
+@pytest.mark.parametrize("strategy", ["pseudo_labels", "similarities"])
 def test_what_was_not_mined_is_an_error_that_names_the_command(questions, tmp_path, strategy):
     examples = {
         "pseudo_labels": PseudoLabels(f"{tmp_path}", "random", "cluster"),
-        "hard_negatives": HardNegatives(f"{tmp_path}", "cluster", 1, 0.0),
         "similarities": TeacherSimilarities(f"{tmp_path}", margins=False),
     }[strategy]
     with pytest.raises(FileNotFoundError, match=rf"pipelines/mine_with_model.py data=questions mining={strategy}"):

@@ -109,7 +109,7 @@ def test_the_settings_of_every_choice_pass(composed, group):
 def test_the_settings_of_data_stages_searches_and_ensembles_pass(composed):
     for path in (ROOT / "conf/data").glob("*.yaml"):
         check_settings(composed("prepare", f"data={path.stem}"))
-    for mining in ("hard_negatives", "pseudo_labels"):
+    for mining in ("similarities", "pseudo_labels"):
         check_settings(composed("mine_with_model", "data=quora", f"mining={mining}"))
     check_settings(composed("search", *TOY, "model=dae"), **READ_BY)
     with pytest.raises(ValueError, match=r"^pruner.min_resource must be a text or a whole number; got 1.5"):

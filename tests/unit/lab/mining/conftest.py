@@ -21,11 +21,9 @@ class VectorTeacher:
         self.asked |= set(texts.tolist())
         return self.queries[texts], self.documents[texts]
 
-    def similarity(self, left, right):
-        return np.einsum("pd,pd->p", self.queries[left], self.documents[right])
-
     def probability(self, left, right):
-        return 1 / (1 + np.exp(-4 * self.similarity(left, right).astype(np.float64)))
+        similarity = np.einsum("pd,pd->p", self.queries[left], self.documents[right])
+        return 1 / (1 + np.exp(-4 * similarity.astype(np.float64)))
 
 
 @pytest.fixture(scope="session")

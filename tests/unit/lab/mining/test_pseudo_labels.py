@@ -1,4 +1,4 @@
-"""Pseudo-labels, hard and soft, against brute-force references."""
+"""Pseudo-labels against brute-force references."""
 
 import dataclasses
 
@@ -21,11 +21,8 @@ SETTINGS = {
     "neighbours": 3,
     "max_df": 1000,
     "max_pairs": 10_000,
-    "above": 0.6,
-    "below": 0.4,
     "duplicates": 0.2,
 }
-SOFT, HARD = ({**SETTINGS, "labels": labels} for labels in ("soft", "hard"))
 
 
 def questions_of(words, pairs):
@@ -73,34 +70,23 @@ def candidates(corpus):
     ),
     seed=st.integers(0, 10**6),
     neighbours=st.sampled_from([1, 2, 5, 17]),
-    bounds=st.sampled_from([(0.5, 0.4), (0.9, 0.1), (0.95, 0.5), (1.0, 0.0)]),
 )
 @settings(max_examples=80, deadline=None)
-def test_hard_labels_are_those_of_sure_unlabelled_neighbours_of_train_alone(
-    random_teacher, words, pairs, seed, neighbours, bounds
-):
+def test_pairs_are_all_unlabelled_ones_of_train_alone_or_the_nearest(random_teacher, words, pairs, seed, neighbours):
     corpus, teacher = questions_of(words, pairs), random_teacher(17, seed=seed)
-    above, below = bounds
-    found = mine(corpus, teacher, **HARD | {"neighbours": neighbours, "above": above, "below": below})
-    got = dict(zip(zip(found.left.tolist(), found.right.tolist()), found.label.tolist()))
-    expected = {}
-    for left, right in candidates(corpus)[0]:
-        p = teacher.probability(np.array([left]), np.array([right])).item()
-        if p >= above or p <= below:
-            expected[left, right] = float(p >= above)
-    assert got.items() <= expected.items()
+    found = mine(corpus, teacher, **SETTINGS | {"neighbours": neighbours})
+    got = list(zip(found.left.tolist(), found.right.tolist()))
+    expected = candidates(corpus)[0]
+    assert set(got) <= set(expected)
     assert neighbours < 17 or got == expected
-    assert list(got) == sorted(got)
-    assert len(got) == len(found)
-    card = found.card
-    assert card["positives"] + card["negatives"] == len(found)
-    assert card["candidates"] == card["already_labelled"] + card["positives"] + card["negatives"] + card["unsure"]
-    assert ("reason" in card) == (not got)
+    assert got == sorted(set(got))
+    assert found.card["candidates"] == found.card["already_labelled"] + len(found)
+    assert ("reason" in found.card) == (not got)
     np.testing.assert_array_equal(found.probability, teacher.probability(found.left, found.right))
 
 
 def test_pairs_are_unlabelled_neighbours_of_train_alone(questions, random_teacher):
-    found = mine(questions, random_teacher(len(questions), seed=1), **SOFT)
+    found = mine(questions, random_teacher(len(questions), seed=1), **SETTINGS)
     got = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
     pairs, free, link = candidates(questions)
     assert 0 < len(got) == len(found)
@@ -111,48 +97,30 @@ def test_pairs_are_unlabelled_neighbours_of_train_alone(questions, random_teache
     def nearer(one, other):
         return sum(cosine[one][n] > cosine[one][other] + 1e-6 for n in free if n not in link[one])
 
-    assert all(min(nearer(a, b), nearer(b, a)) < SOFT["neighbours"] for a, b in got), "ties aside, the nearest alone"
+    assert all(min(nearer(a, b), nearer(b, a)) < SETTINGS["neighbours"] for a, b in got), (
+        "ties aside, the nearest alone"
+    )
     assert found.card["candidates"] == found.card["already_labelled"] + len(found)
 
 
 def test_odds_of_soft_labels_are_corrected_for_the_share_of_duplicates(questions, random_teacher):
     teacher = random_teacher(len(questions), seed=1)
-    found = mine(questions, teacher, **SOFT)
+    found = mine(questions, teacher, **SETTINGS)
     np.testing.assert_array_equal(found.probability, teacher.probability(found.left, found.right))
     v = float((questions.pairs["val"].label == 1).mean())
     odds = found.probability / (1 - found.probability) * (0.2 / 0.8) / (v / (1 - v))
     np.testing.assert_allclose(found.label, odds / (1 + odds), rtol=1e-5)
-    as_in_validation = mine(questions, teacher, **SOFT | {"duplicates": v})
+    as_in_validation = mine(questions, teacher, **SETTINGS | {"duplicates": v})
     np.testing.assert_allclose(as_in_validation.label, found.probability, rtol=1e-5)
-
-
-def test_hard_labels_are_of_the_pairs_of_soft_ones(questions, random_teacher):
-    teacher = random_teacher(len(questions), seed=1)
-    soft, hard = (mine(questions, teacher, **options | {"max_pairs": 20}) for options in (SOFT, HARD))
-    sure = (soft.probability >= 0.6) | (soft.probability <= 0.4)
-    assert 0 < sure.sum() < len(soft)
-    assert hard.left.tolist() == soft.left[sure].tolist()
-    assert hard.right.tolist() == soft.right[sure].tolist()
-    assert hard.label.tolist() == (soft.probability[sure] >= 0.6).tolist()
-
-
-def test_the_card_says_how_right_the_bounds_are_on_validation(random_teacher):
-    corpus, teacher = questions_of(range(17), [(0, 1, 1.0), (2, 3, 0.0)]), random_teacher(17, seed=4)
-    found = mine(corpus, teacher, **HARD)
-    val = corpus.pairs["val"]
-    p = teacher.probability(val.left, val.right)
-    for name, those in {"above": p >= 0.6, "below": p <= 0.4}.items():
-        share = round(float(val.label[those].mean()), 4) if those.any() else None
-        assert found.card["validation"][name] == {"pairs": int(those.sum()), "same": share}
 
 
 def test_so_many_pairs_are_drawn_and_saved_the_same_each_time(questions, random_teacher, tmp_path):
     teacher = random_teacher(len(questions), seed=1)
-    whole = mine(questions, teacher, **SOFT)
+    whole = mine(questions, teacher, **SETTINGS)
     for name in ("one", "two"):
-        mine(questions, teacher, **SOFT | {"max_pairs": 5}).save(tmp_path / f"{name}.parquet")
+        mine(questions, teacher, **SETTINGS | {"max_pairs": 5}).save(tmp_path / f"{name}.parquet")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-    few, drawn = PseudoPairs.load(tmp_path / "one.parquet"), mine(questions, teacher, **SOFT | {"max_pairs": 5})
+    few, drawn = PseudoPairs.load(tmp_path / "one.parquet"), mine(questions, teacher, **SETTINGS | {"max_pairs": 5})
     for field in dataclasses.fields(PseudoPairs):
         np.testing.assert_equal(getattr(few, field.name), getattr(drawn, field.name))
     assert len(few) == 5
@@ -161,17 +129,15 @@ def test_so_many_pairs_are_drawn_and_saved_the_same_each_time(questions, random_
     assert everything == sorted(everything)
 
 
-@pytest.mark.parametrize("options", [SOFT, HARD])
-def test_a_teacher_needs_no_vectors(questions, random_teacher, options):
+def test_a_teacher_needs_no_vectors(questions, random_teacher):
     class WithoutVectors:
         probability = staticmethod(random_teacher(len(questions), seed=1).probability)
 
-    assert len(mine(questions, WithoutVectors(), **options)) > 0
+    assert len(mine(questions, WithoutVectors(), **SETTINGS)) > 0
 
 
-@pytest.mark.parametrize("options", [SOFT, HARD])
-def test_documents_that_are_all_labelled_give_no_pairs_and_the_reason(news, random_teacher, options):
-    found = mine(news, random_teacher(60, seed=0), **options | {"label": "story"})
+def test_documents_that_are_all_labelled_give_no_pairs_and_the_reason(news, random_teacher):
+    found = mine(news, random_teacher(60, seed=0), **SETTINGS | {"label": "story"})
     assert len(found) == 0
     assert found.card["reason"] == "every train text of news has a known story, so that no pair of them is unlabelled"
 
@@ -180,7 +146,7 @@ def test_documents_of_unknown_group_are_paired_with_their_neighbours(news, rando
     story = news.groups["story"].copy()
     story[[0, 7]] = UNKNOWN
     corpus = dataclasses.replace(news, groups={**news.groups, "story": story})
-    found = mine(corpus, random_teacher(60, seed=0), **SOFT | {"label": "story", "neighbours": 4})
+    found = mine(corpus, random_teacher(60, seed=0), **SETTINGS | {"label": "story", "neighbours": 4})
     assert 4 <= len(found) <= 8
     assert all(left in (0, 7) or right in (0, 7) for left, right in zip(found.left.tolist(), found.right.tolist()))
     np.testing.assert_allclose(found.label, found.probability, rtol=1e-5)
@@ -190,7 +156,7 @@ def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing
     texts, story = news.texts.to_pylist(), news.groups["story"].copy()
     texts[7], story[7] = texts[0], UNKNOWN
     corpus = dataclasses.replace(news, texts=pa.array(texts), groups={**news.groups, "story": story})
-    found = mine(corpus, random_teacher(60, seed=0), **SOFT | {"label": "story"})
+    found = mine(corpus, random_teacher(60, seed=0), **SETTINGS | {"label": "story"})
     assert len(found) == 0
     assert found.card["reason"] == "no two train texts of news are near each other and unlabelled"
 
@@ -198,9 +164,6 @@ def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"labels": "sure"}, r"one of \('hard', 'soft'\), got 'sure'"),
-        ({"above": 0.4, "below": 0.5}, "below < above"),
-        ({"above": 1.5}, "are probabilities"),
         ({"duplicates": 0.0}, "between 0 and 1; got 0.0"),
         ({"duplicates": 1.0}, "between 0 and 1; got 1.0"),
         ({"neighbours": 0}, "at least 1; got 0 and"),
@@ -211,4 +174,4 @@ def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing
 def test_wrong_settings_are_refused(random_teacher, options, said):
     corpus = questions_of(range(17), [(0, 1, 1.0)])
     with pytest.raises(ValueError, match=said):
-        mine(corpus, random_teacher(17, seed=0), **SOFT | options)
+        mine(corpus, random_teacher(17, seed=0), **SETTINGS | options)

@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from twicetold.features.folded_characters import FoldedCharacters
 from twicetold.models.matcher import PairMatcher
 from twicetold.models.static import Static
 from twicetold_lab.examples.batches import ExampleIndex
-from twicetold_lab.matching.trees import grown
 from twicetold_lab.objectives.pair_bce import PairBce
 from twicetold_lab.training.solvers.matcher import LEAST, Matcher
 from twicetold_lab.training.solvers.protocol import TrainingData
@@ -62,21 +60,6 @@ def test_each_epoch_has_its_ridge_and_all_have_the_trees_of_the_first(data):
     for name, value in third.items():
         assert torch.equal(value, second[name]), name
         assert name == "coefficients" or torch.equal(value, first[name]), name
-
-
-def test_trees_read_by_numpy_say_what_scikit_learn_says(data, monkeypatch):
-    steps = Matcher([1.0]).prepare(encoder_of(), PairBce(), data, seed=0)
-    fitted, fit = [], HistGradientBoostingClassifier.fit
-    monkeypatch.setattr(
-        HistGradientBoostingClassifier, "fit", lambda self, *data: (fitted.append(self), fit(self, *data))[1]
-    )
-    names = [f"feature {number}" for number in range(steps.rows.shape[1])]
-    trees = grown(names, steps.rows[:150], steps.same[:150])
-    columns = dict(zip(names, steps.rows[150:].T, strict=True))
-    expected = fitted[0].predict_proba(steps.rows[150:])[:, 1]
-    np.testing.assert_allclose(trees.probability(columns), expected, atol=1e-9)
-    with pytest.raises(ValueError, match="there is no feature 0"):
-        trees.probability({name: column for name, column in columns.items() if name != "feature 0"})
 
 
 @pytest.mark.parametrize(
