@@ -8,20 +8,18 @@ import tarfile
 import threading
 import time
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from twicetold_lab.data import transfer
 from twicetold_lab.data.archives import Content, unpack
 from twicetold_lab.data.download import DownloadError, RemoteFile, fetch
-from twicetold_lab.data.transfer import AddressError, Patience
+from twicetold_lab.data.transfer import AddressError
 
 LINES = [f"{n}\tleft {n * 7919 % 10_007}\tright {n * 104_729 % 10_009}" for n in range(12_000)]
 GOOD = ("id\tone\tother\n" + "\n".join(LINES) + "\n").encode()
 OTHER = GOOD[::-1]
-PATIENCE = Patience(attempts=2, first_wait=0.0, timeout=1.0)
-CALM = replace(PATIENCE, timeout=30.0)  # where no server keeps silent, so that a busy machine changes nothing
 SMALL = 2_000_000  # max_bytes
 
 
@@ -166,6 +164,13 @@ class Handler(socketserver.StreamRequestHandler):
                 self.wfile.flush()
 
 
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch):
+    monkeypatch.setattr(transfer, "ATTEMPTS", 2)
+    monkeypatch.setattr(transfer, "FIRST_WAIT", 0.0)
+    monkeypatch.setenv("no_proxy", "*")
+
+
 @pytest.fixture(scope="module")
 def address():
     server = Server()
@@ -185,26 +190,25 @@ ATTEMPTS = [
 
 @pytest.mark.parametrize(("fault", "kind"), ATTEMPTS, ids=[f"{fault}-{kind}" for fault, kind in ATTEMPTS])
 def test_the_right_file_comes_or_an_error_and_nothing_half_is_left(fault, kind, address, tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
     bad, good = f"{address}/{kind}/{fault.replace(' ', '%20')}", f"{address}/{kind}/good"
     known = {**KINDS[kind][0], "max_bytes": SMALL}
     places = {"mirror": None, "store": tmp_path / "store"}
-    patience = PATIENCE if fault in WAITING else CALM
+    if fault in WAITING:
+        monkeypatch.setattr(transfer, "TIMEOUT", 1.0)
     try:
-        fetch([RemoteFile("a.tsv", "s", [bad], **known)], tmp_path / "raw", patience=patience, **places)
+        fetch([RemoteFile("a.tsv", "s", [bad], **known)], tmp_path / "raw", **places)
     except DownloadError as error:
         assert bad in str(error)  # noqa: PT017
         assert not (tmp_path / "raw").exists()
         assert not (tmp_path / "store" / "s" / "a.tsv").exists()
     else:
         assert (tmp_path / "raw" / "a.tsv").read_bytes() == GOOD
-    fetch([RemoteFile("a.tsv", "s", [good], **known)], tmp_path / "raw", patience=CALM, **places)
+    fetch([RemoteFile("a.tsv", "s", [good], **known)], tmp_path / "raw", **places)
     assert (tmp_path / "raw" / "a.tsv").read_bytes() == GOOD, "what the bad server left does no harm"
 
 
-def test_a_damaged_note_on_the_origin_of_a_file_is_an_error_that_names_it(address, tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    places = {"mirror": None, "store": tmp_path / "store", "patience": CALM}
+def test_a_damaged_note_on_the_origin_of_a_file_is_an_error_that_names_it(address, tmp_path):
+    places = {"mirror": None, "store": tmp_path / "store"}
     files = [RemoteFile("a.tsv", "s", [f"{address}/size/good"])]
     fetch(files, tmp_path / "raw", **places)
     note = tmp_path / "store" / "s" / "a.tsv.origin.json"
@@ -215,13 +219,12 @@ def test_a_damaged_note_on_the_origin_of_a_file_is_an_error_that_names_it(addres
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"url": 1}', '{"url": "%s", "validator": 1}'])
-def test_damaged_notes_on_a_part_make_the_download_begin_anew(damage, address, tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
+def test_damaged_notes_on_a_part_make_the_download_begin_anew(damage, address, tmp_path):
     url = f"{address}/size/good"
     (tmp_path / "store" / "s").mkdir(parents=True)
     (tmp_path / "store" / "s" / "a.tsv.part").write_bytes(OTHER)
     (tmp_path / "store" / "s" / "a.tsv.part.json").write_text(damage.replace("%s", url))
-    fetch([RemoteFile("a.tsv", "s", [url])], tmp_path / "raw", mirror=None, store=tmp_path / "store", patience=CALM)
+    fetch([RemoteFile("a.tsv", "s", [url])], tmp_path / "raw", mirror=None, store=tmp_path / "store")
     assert (tmp_path / "raw" / "a.tsv").read_bytes() == GOOD
 
 

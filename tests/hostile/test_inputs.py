@@ -240,7 +240,7 @@ def test_with_bad_rows_left_out_each_line_of_many_is_read_or_listed_once(source,
     data, sound = fuzzed(source)
     (tmp_path / f"m.{source}").write_bytes(data)
     read = UserTable.read(tmp_path / f"m.{source}", ["key", "text", "more"])
-    table = read.passing(lambda rows: rows.filled("text"), lambda rows: rows.unique("key"))
+    table = read.with_filled("text").with_unique("key")
     card = table.account(bad_rows="skip")
 
     listed = [line for _, line, _ in table.left_out]

@@ -18,7 +18,7 @@ from twicetold import layout
 from twicetold.files import write_file, write_folder, write_text
 from twicetold.packages import folder_of_package, installing
 from twicetold_lab.data.archives import Content, measure, unpack
-from twicetold_lab.data.transfer import PATIENCE, AddressError, Patience, beside, download, set_aside
+from twicetold_lab.data.transfer import AddressError, beside, download, set_aside
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
@@ -124,7 +124,6 @@ class _Places:
 
     mirror: str | None
     store: Path
-    patience: Patience
     failed: dict[str, str] = field(default_factory=dict)
     """Address -> the reason. Several files may come from one archive: its address is not tried for each of them."""
 
@@ -135,7 +134,6 @@ def fetch(
     *,
     mirror: str | None,
     store: Path,
-    patience: Patience = PATIENCE,
 ) -> list[FileRecord]:
     """Bring files into `folder`, all of them or none, with a manifest of their records beside them.
 
@@ -148,7 +146,6 @@ def fetch(
         mirror: a folder that holds `<source>/<name>`; checked against its `SHA256SUMS` where that
             lists the file. None for no mirror.
         store: where downloads are kept, `<store>/<source>/<name>`. A file put there by hand is taken as it is.
-        patience: with slow and broken connections.
 
     Raises:
         DownloadError: if a file is not available, or its checksum differs. `folder` is left unchanged.
@@ -158,7 +155,7 @@ def fetch(
     for file in files:
         if unknown := set(file.instead_of) - names:
             raise ValueError(f"{file.name} is to replace {sorted(unknown)}, but the files are {sorted(names)}")
-    places = _Places(mirror, store, patience)
+    places = _Places(mirror, store)
     at_hand: dict[str, _LocalFile] = {}
     replaced: set[str] = set()
     for file in files:
@@ -292,7 +289,7 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places) -> None
     if url in places.failed:
         raise AddressError(places.failed[url])
     try:
-        download(url, target, file.max_bytes, places.patience)
+        download(url, target, file.max_bytes)
     except AddressError as error:
         places.failed[url] = str(error)
         raise

@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,28 +15,13 @@ from urllib3.exceptions import HTTPError
 from twicetold.files import write_text
 
 CHUNK = 1 << 18
+ATTEMPTS = 4  # tries in a row that bring nearly nothing new before giving up
+FIRST_WAIT = 1.0  # seconds before the second try; doubles with each further one
+TIMEOUT = 30.0  # seconds without a byte after which a connection counts as cut
 LEAST_PROGRESS = 1 << 16  # bytes that a try must bring so as not to count as failed
 AGAIN_LATER = {408, 425, 429, 500, 502, 503, 504}
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Retries and timeouts of a download.
-
-    Args:
-        attempts: tries in a row that bring nearly nothing new before giving up.
-        first_wait: seconds before the second try; doubles with each further one.
-        timeout: seconds without a byte after which a connection counts as cut.
-    """
-
-    attempts: int = 4
-    first_wait: float = 1.0
-    timeout: float = 30.0
-
-
-PATIENCE = Patience()
 
 
 class AddressError(Exception):
@@ -53,14 +37,13 @@ class AddressError(Exception):
         self.again = again
 
 
-def download(url: str, target: Path, max_bytes: int, patience: Patience) -> None:
+def download(url: str, target: Path, max_bytes: int) -> None:
     """Download to `target` through `<target>.part`, which survives a cut connection and a killed process.
 
     Args:
         url: an http(s) address.
         target: replaced once the download is whole.
         max_bytes: refuse anything longer.
-        patience: with the connection.
 
     Raises:
         AddressError: if the file could not be downloaded.
@@ -71,29 +54,29 @@ def download(url: str, target: Path, max_bytes: int, patience: Patience) -> None
     with _progress(target.name) as advance:
         while True:
             try:
-                _download_rest(url, part, max_bytes, patience, advance)
+                _download_rest(url, part, max_bytes, advance)
                 break
             except AddressError as error:
                 here = part.stat().st_size if part.is_file() else 0
                 failures = 0 if here >= longest + LEAST_PROGRESS else failures + 1
                 longest = max(longest, here)
-                if not error.again or failures >= patience.attempts:
+                if not error.again or failures >= ATTEMPTS:
                     raise
-                wait = patience.first_wait * 2 ** max(failures - 1, 0)
+                wait = FIRST_WAIT * 2 ** max(failures - 1, 0)
                 log.info("%s: %s; trying again in %.1f s", url, error, wait)
                 time.sleep(wait)
     part.replace(target)
     beside(part, "json").unlink(missing_ok=True)
 
 
-def _download_rest(url: str, part: Path, max_bytes: int, patience: Patience, advance: Callable[..., None]) -> None:
+def _download_rest(url: str, part: Path, max_bytes: int, advance: Callable[..., None]) -> None:
     validator = _validator_of(part, url)
     start = part.stat().st_size if validator and part.is_file() else 0
     headers = {"Accept-Encoding": "identity", "User-Agent": "twicetold"}
     if validator and start:
         headers |= {"Range": f"bytes={start}-", "If-Range": validator}
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=patience.timeout) as answer:
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
             resumed = answer.status_code == 206
             given = answer.headers.get("Content-Range", "")
             if answer.status_code == 416 or (resumed and not (start and given.startswith(f"bytes {start}-"))):

@@ -16,11 +16,9 @@ from twicetold import layout
 from twicetold_lab.data import transfer
 from twicetold_lab.data.archives import Content
 from twicetold_lab.data.download import DownloadError, Installed, RemoteFile, fetch
-from twicetold_lab.data.transfer import Patience
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
 SHA = hashlib.sha256(DATA).hexdigest()
-QUICK = Patience(attempts=3, first_wait=0.0, timeout=30.0)  # of a busy machine
 
 
 @dataclass
@@ -77,9 +75,10 @@ def web(monkeypatch):
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, monkeypatch):
     """The raw folder and the store, as keyword arguments of `fetch`."""
-    return {"folder": tmp_path / "raw", "store": tmp_path / "store", "patience": QUICK}
+    monkeypatch.setattr(transfer, "FIRST_WAIT", 0.0)
+    return {"folder": tmp_path / "raw", "store": tmp_path / "store"}
 
 
 def zipped(**members):
@@ -140,7 +139,7 @@ def test_a_busy_server_is_asked_again_and_a_missing_page_is_not(web, place):
     urls = [f"{web.address}/busy", f"{web.address}/gone"]
     with pytest.raises(DownloadError, match="HTTP 503"):
         fetch([RemoteFile("a.bin", "s", urls)], mirror=None, **place)
-    assert [path for path, _ in web.asked] == ["/busy"] * QUICK.attempts + ["/gone"]
+    assert [path for path, _ in web.asked] == ["/busy"] * transfer.ATTEMPTS + ["/gone"]
 
 
 @pytest.mark.parametrize(("expected", "what"), [({"sha256": "0" * 64}, "sha256"), ({"size": 5}, "size")])
