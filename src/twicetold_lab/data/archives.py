@@ -106,24 +106,18 @@ class Content:
         size = path.stat().st_size
         if self.size is not None and not self.size[0] <= size <= self.size[1]:
             return f"wrong size: expected {self.size[0]} to {self.size[1]} bytes, got {size}"
-        lines, odd = self._count(path)
+        lines = odd = 0
+        with path.open("rb") as stream:
+            for line in stream:
+                lines += 1
+                fields = line.count(self.separator.encode()) + 1
+                odd += bool(self.columns and not self.columns[0] <= fields <= self.columns[1])
         if self.lines is not None and not self.lines[0] <= lines <= self.lines[1]:
             return f"wrong number of lines: expected {self.lines[0]} to {self.lines[1]}, got {lines}"
         if odd > ODD_LINES * lines:
             least, most = self.columns or (0, 0)
             return f"wrong number of columns: expected {least} to {most} in each line, not so in {odd} of {lines} lines"
         return None
-
-    def _count(self, path: Path) -> tuple[int, int]:
-        """Number of lines, and of those whose number of fields is out of range."""
-        separator = self.separator.encode()
-        lines = odd = 0
-        with path.open("rb") as stream:
-            for line in stream:
-                lines += 1
-                if self.columns and not self.columns[0] <= line.count(separator) + 1 <= self.columns[1]:
-                    odd += 1
-        return lines, odd
 
 
 def measure(path: Path) -> tuple[int, str, int]:
