@@ -45,8 +45,10 @@ def test_what_a_mirror_has_of_a_file_looks_like_the_public_one(about, mirror):
 @pytest.mark.parametrize("path", [each for each in LEAVES if OmegaConf.load(each).download], ids=lambda path: path.stem)
 def test_a_file_that_is_not_there_is_named_with_the_command_that_fetches_it(path, tmp_path):
     leaf = OmegaConf.load(path)
-    with pytest.raises(InstantiationException, match=r"FileNotFoundError\('\S+ is not in .*dvc repro download@"):
-        instantiate(leaf.source, tmp_path, name=leaf.name)
+    with pytest.raises(
+        InstantiationException, match=rf"FileNotFoundError\('\S+ is not in .*dvc repro download@{leaf.name}`"
+    ):
+        instantiate(leaf.source, tmp_path / leaf.name, name=leaf.name)
 
 
 def leaf_of(path):

@@ -240,7 +240,7 @@ def test_with_bad_rows_left_out_each_line_of_many_is_read_or_listed_once(source,
     data, sound = fuzzed(source)
     (tmp_path / f"m.{source}").write_bytes(data)
     read = UserTable.read(tmp_path / f"m.{source}", ["key", "text", "more"])
-    table = read.passing(lambda rows: rows.filled("text"), lambda rows: rows.unique("key"))
+    table = read.with_filled("text").with_unique("key")
     card = table.account(bad_rows="skip")
 
     listed = [line for _, line, _ in table.left_out]
@@ -249,7 +249,7 @@ def test_with_bad_rows_left_out_each_line_of_many_is_read_or_listed_once(source,
     assert len(accounted) == len(table) + len(listed) == card["rows"]
     assert sum(card["malformed"].values()) == len(listed)
     require_each_line(data, read.table, accounted)
-    assert {str(number) for number in sound.tolist()} <= set(table.filled("key").to_pylist())
+    assert {str(number) for number in sound.tolist()} <= set(table.column("key").to_pylist())
     assert card["malformed"]["empty"] > 0
     assert card["malformed"]["not_utf8"] > 0
     assert len(listed) < DAMAGED * 1.5, "damage costs its own line"

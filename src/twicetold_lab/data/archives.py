@@ -1,13 +1,11 @@
 """Downloaded files: one file out of an archive, and checks of a text file without a known checksum.
 
-An archive is a .zip, a .tar (packed or not), or a .gz, .bz2 or .xz of a single file.
+An archive is a .zip, a .tar, a .tar.gz, or a .gz of a single file.
 """
 
-import bz2
 import errno
 import gzip
 import hashlib
-import lzma
 import re
 import stat
 import struct
@@ -15,30 +13,27 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from twicetold.files import write_file
 from twicetold_lab.data.transfer import CHUNK, AddressError, set_aside
 
-OPENERS: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-"""First bytes of a packed file -> how to read it. Each ends with a checksum."""
 ODD_LINES = 0.01
 UNPACKABLE = (  # what a broken, encrypted or unknown archive raises
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
-    lzma.LZMAError,
     struct.error,
     EOFError,
     LookupError,
-    NotImplementedError,
     RuntimeError,
     ValueError,
     OverflowError,
+    OSError,
 )
 
 
@@ -63,14 +58,12 @@ def unpack(archive: Path, member: str, target: Path, max_bytes: int) -> None:
             _open_member(archive, member, max_bytes) as stream,
             temporary.open("wb") as out,
         ):
-            if not _copy(stream, out, max_bytes):
-                raise AddressError(f"{member} in {archive.name} is longer than the {max_bytes} bytes allowed")
+            _copy(stream, out, f"{member} in {archive.name}", max_bytes)
     except UNPACKABLE as error:
-        raise _broken(archive, error) from error
-    except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # of this machine, say a full disk
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # of this machine, say a full disk
             raise
-        raise _broken(archive, error) from error
+        aside = set_aside(archive).name
+        raise AddressError(f"{archive.name} cannot be unpacked: {error} (set aside as {aside})") from error
 
 
 @dataclass(frozen=True)
@@ -113,24 +106,18 @@ class Content:
         size = path.stat().st_size
         if self.size is not None and not self.size[0] <= size <= self.size[1]:
             return f"wrong size: expected {self.size[0]} to {self.size[1]} bytes, got {size}"
-        lines, odd = self._count(path)
+        lines = odd = 0
+        with path.open("rb") as stream:
+            for line in stream:
+                lines += 1
+                fields = line.count(self.separator.encode()) + 1
+                odd += bool(self.columns and not self.columns[0] <= fields <= self.columns[1])
         if self.lines is not None and not self.lines[0] <= lines <= self.lines[1]:
             return f"wrong number of lines: expected {self.lines[0]} to {self.lines[1]}, got {lines}"
         if odd > ODD_LINES * lines:
             least, most = self.columns or (0, 0)
             return f"wrong number of columns: expected {least} to {most} in each line, not so in {odd} of {lines} lines"
         return None
-
-    def _count(self, path: Path) -> tuple[int, int]:
-        """Number of lines, and of those whose number of fields is out of range."""
-        separator = self.separator.encode()
-        lines = odd = 0
-        with path.open("rb") as stream:
-            for line in stream:
-                lines += 1
-                if self.columns and not self.columns[0] <= line.count(separator) + 1 <= self.columns[1]:
-                    odd += 1
-        return lines, odd
 
 
 def measure(path: Path) -> tuple[int, str, int]:
@@ -145,41 +132,32 @@ def measure(path: Path) -> tuple[int, str, int]:
     return size, digest.hexdigest(), lines + (last != b"\n")
 
 
-def _broken(archive: Path, error: Exception) -> AddressError:
-    return AddressError(f"{archive.name} cannot be unpacked: {error} (set aside as {set_aside(archive).name})")
-
-
 @contextmanager
 def _open_member(archive: Path, member: str, max_bytes: int) -> Iterator[IO[bytes]]:
     if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as packed:
-            if member not in packed.namelist():
-                raise AddressError(f"{archive.name} has no member {member!r}, but {sorted(packed.namelist())[:20]}")
-            info = packed.getinfo(member)
+        with zipfile.ZipFile(archive) as members:
+            if member not in members.namelist():
+                raise AddressError(f"{archive.name} has no member {member!r}, but {sorted(members.namelist())[:20]}")
+            info = members.getinfo(member)
             kind = stat.S_IFMT(info.external_attr >> 16)
             if info.is_dir() or kind not in (0, stat.S_IFREG):
                 raise AddressError(f"{member} in {archive.name} is a link or a folder, not a file")
-            with packed.open(info) as stream:
+            with members.open(info) as stream:
                 yield stream
         return
     with archive.open("rb") as file:
-        head = file.read(8)
-    opener = next((opener for begin, opener in OPENERS.items() if head.startswith(begin)), None)
-    with archive.open("rb") if opener is None else tempfile.TemporaryFile(dir=archive.parent) as plain:
-        if opener is not None:
+        packed = file.read(2) == b"\x1f\x8b"
+    with tempfile.TemporaryFile(dir=archive.parent) if packed else archive.open("rb") as plain:
+        if packed:
             # All of it, for its checksum, and into a file: what a tar claims to hold next is read into memory.
-            with opener(archive) as packed_stream:
-                if not _copy(packed_stream, plain, 2 * max_bytes):
-                    raise AddressError(
-                        f"{archive.name} unpacks to more than {2 * max_bytes} bytes; {member} may be no longer than "
-                        f"the {max_bytes} bytes allowed"
-                    )
+            with gzip.open(archive) as unpacked:
+                _copy(unpacked, plain, archive.name, 2 * max_bytes)
         plain.seek(0)
         if tarfile.is_tarfile(plain):
             plain.seek(0)
             with _open_tar_member(plain, archive, member) as stream:
                 yield stream
-        elif opener is not None and ".tar" not in archive.name and not archive.name.endswith(".tgz"):
+        elif packed and ".tar" not in archive.name and not archive.name.endswith(".tgz"):
             plain.seek(0)
             yield plain
         else:
@@ -206,12 +184,11 @@ def _open_tar_member(plain: IO[bytes], archive: Path, member: str) -> Iterator[I
     raise AddressError(f"{archive.name} has no member {member!r}, but {sorted(names)[:20]}")
 
 
-def _copy(source: IO[bytes], target: IO[bytes], most: int) -> bool:
-    """Copy all bytes of a stream; False if there are more than `most`."""
+def _copy(source: IO[bytes] | gzip.GzipFile, target: IO[bytes], name: str, most: int) -> None:
+    """Copy all bytes of a stream; an AddressError if there are more than `most`."""
     length = 0
     while chunk := source.read(CHUNK):
         length += len(chunk)
         if length > most:
-            return False
+            raise AddressError(f"{name} is, unpacked, longer than the {most} bytes allowed")
         target.write(chunk)
-    return True

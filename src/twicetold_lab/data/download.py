@@ -18,15 +18,7 @@ from twicetold import layout
 from twicetold.files import write_file, write_folder, write_text
 from twicetold.packages import folder_of_package, installing
 from twicetold_lab.data.archives import Content, measure, unpack
-from twicetold_lab.data.transfer import (
-    PATIENCE,
-    AddressError,
-    Patience,
-    beside,
-    download,
-    is_address,
-    set_aside,
-)
+from twicetold_lab.data.transfer import AddressError, beside, download, set_aside
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
@@ -93,7 +85,7 @@ class RemoteFile:
             if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in what:
                 raise ValueError(f"{what!r} is no relative path inside a data folder")
         for url in self.urls:
-            if not is_address(url):
+            if not url.lower().startswith(("http://", "https://")):
                 raise ValueError(f"the address of {self.name} must begin with http:// or https://, got {url!r}")
 
     @classmethod
@@ -118,24 +110,6 @@ class FileRecord:
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """Records of all files of a raw folder, without paths of this machine."""
-
-    files: tuple[FileRecord, ...]
-
-    def save(self, folder: Path) -> None:
-        """Write the manifest into `folder`."""
-        about = {"files": [asdict(record) for record in self.files]}
-        write_text(folder / layout.MANIFEST, json.dumps(about, indent=2) + "\n")
-
-    @classmethod
-    def load(cls, folder: Path) -> "Manifest":
-        """Read the manifest of a raw folder."""
-        about = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
-        return cls(tuple(FileRecord(**record) for record in about["files"]))
-
-
-@dataclass(frozen=True)
 class _LocalFile:
     """A local copy of a file: the requested one or its replacement."""
 
@@ -150,7 +124,6 @@ class _Places:
 
     mirror: str | None
     store: Path
-    patience: Patience
     failed: dict[str, str] = field(default_factory=dict)
     """Address -> the reason. Several files may come from one archive: its address is not tried for each of them."""
 
@@ -161,9 +134,8 @@ def fetch(
     *,
     mirror: str | None,
     store: Path,
-    patience: Patience = PATIENCE,
-) -> Manifest:
-    """Bring files into `folder`, all of them or none, with a manifest beside them.
+) -> list[FileRecord]:
+    """Bring files into `folder`, all of them or none, with a manifest of their records beside them.
 
     Each file is taken from an installed package, else the mirror, else the store, else the public addresses, in this
     order. Files from packages and public addresses are checked against the declared size, checksum and content.
@@ -174,7 +146,6 @@ def fetch(
         mirror: a folder that holds `<source>/<name>`; checked against its `SHA256SUMS` where that
             lists the file. None for no mirror.
         store: where downloads are kept, `<store>/<source>/<name>`. A file put there by hand is taken as it is.
-        patience: with slow and broken connections.
 
     Raises:
         DownloadError: if a file is not available, or its checksum differs. `folder` is left unchanged.
@@ -184,7 +155,7 @@ def fetch(
     for file in files:
         if unknown := set(file.instead_of) - names:
             raise ValueError(f"{file.name} is to replace {sorted(unknown)}, but the files are {sorted(names)}")
-    places = _Places(mirror, store, patience)
+    places = _Places(mirror, store)
     at_hand: dict[str, _LocalFile] = {}
     replaced: set[str] = set()
     for file in files:
@@ -201,11 +172,10 @@ def fetch(
         else:
             log.info("doing without %s, which is optional: %s", file.name, "; ".join(tried) or "no address")
     with write_folder(folder) as target:
-        manifest = Manifest(
-            tuple(_place(available, target) for name, available in at_hand.items() if name not in replaced)
-        )
-        manifest.save(target)
-    return manifest
+        records = [_place(available, target) for name, available in at_hand.items() if name not in replaced]
+        about = {"files": [asdict(record) for record in records]}
+        write_text(target / layout.MANIFEST, json.dumps(about, indent=2) + "\n")
+    return records
 
 
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _LocalFile | None:
@@ -216,9 +186,8 @@ def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _
             available = _from_mirror(file, places.mirror, tried)
         if available := available or _from_store(file, places.store):
             return available
-    for place, file in enumerate(choices):
-        others_follow = any(other.urls for other in choices[place + 1 :])
-        if available := _from_public(file, places, tried, others_follow=others_follow):
+    for file in choices:
+        if available := _from_public(file, places, tried):
             return available
     return None
 
@@ -289,17 +258,19 @@ def _from_package(file: RemoteFile, tried: list[str]) -> _LocalFile | None:
     return _LocalFile(file, path, f"package {installed.package}")
 
 
-def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _LocalFile | None:
+def _from_public(file: RemoteFile, places: _Places, tried: list[str]) -> _LocalFile | None:
     path = places.store / file.source / file.name
-    for number, url in enumerate(file.urls, 1):
-        last = number == len(file.urls) and not others_follow
+    for url in file.urls:
         try:
             if file.member is None:
-                _download(url, path, file, places, last=last)
+                _download(url, path, file, places)
             else:
-                archive = places.store / file.source / ".archives" / _archive_name(url)
+                # A different name for each address, as archives of two addresses may have the same name.
+                name = PurePosixPath(urllib.parse.urlsplit(url).path).name or "archive"
+                digest = hashlib.sha256(url.encode()).hexdigest()[:8]
+                archive = places.store / file.source / ".archives" / f"{digest}-{name}"
                 if not archive.is_file():
-                    _download(url, archive, file, places, last=last)
+                    _download(url, archive, file, places)
                 unpack(archive, file.member, path, file.max_bytes)
             if fault := _fault(file, path):
                 raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
@@ -313,14 +284,12 @@ def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_
     return None
 
 
-def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last: bool) -> None:
+def _download(url: str, target: Path, file: RemoteFile, places: _Places) -> None:
     """Download from an address that has not failed before."""
     if url in places.failed:
         raise AddressError(places.failed[url])
     try:
-        # What is packed has a checksum of its own.
-        checked = file.size is not None or file.sha256 is not None or file.member is not None
-        download(url, target, file.max_bytes, places.patience, last=last, checked=checked)
+        download(url, target, file.max_bytes)
     except AddressError as error:
         places.failed[url] = str(error)
         raise
@@ -346,12 +315,6 @@ def _listed(sums: str, where: str) -> str | None:
         if name.lstrip(" *").removeprefix("./") == where:
             return digest.lower()
     return None
-
-
-def _archive_name(url: str) -> str:
-    """A different name for each address, as archives of two addresses may have the same name."""
-    name = PurePosixPath(urllib.parse.urlsplit(url).path).name or "archive"
-    return f"{hashlib.sha256(url.encode()).hexdigest()[:8]}-{name}"
 
 
 def _both_ways_out(choices: Sequence[RemoteFile], store: Path, tried: list[str]) -> str:

@@ -60,13 +60,14 @@ def read(
             "or both"
         )
     columns = [text, *groups.values(), *(c for c in (id, split_column) if c is not None)]
-    table = UserTable.read(Path(path), columns, texts=[text]).passing(
-        lambda rows: None if split_column is None else rows.sides(split_column),
-        lambda rows: None if id is None else rows.unique(id),
-    )
+    table = UserTable.read(Path(path), columns, texts=[text])
+    if split_column is not None:
+        table = table.with_sides(split_column)
+    if id is not None:
+        table = table.with_unique(id)
     counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
     texts = table.column(text)
-    ids = pa.array([str(row) for row in range(len(texts))]) if id is None else table.unique(id)
+    ids = pa.array([str(row) for row in range(len(texts))]) if id is None else table.column(id)
     values = {group: table.or_null(column) for group, column in groups.items()}
     if split_column is not None:
         how, side = "column", table.sides(split_column)

@@ -50,6 +50,11 @@ def read(
         FileNotFoundError: if a file is not there.
         ValueError: if a file is empty or has too many malformed rows.
     """
+    for file in FILES:
+        if not (raw / folder / file).is_file():
+            raise FileNotFoundError(
+                f"{file} is not in {raw / folder}. Run `dvc repro download@{name}`, which fetches it"
+            )
     files = [_sound(read_unquoted(raw / folder / file, COLUMNS), columns) for file in FILES]
     counts = {file: rows.account(max_bad_rows=max_bad_rows) for file, rows in zip(FILES, files, strict=True)}
     table = pa.concat_tables([rows.table for rows in files])

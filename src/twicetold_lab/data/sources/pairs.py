@@ -68,13 +68,13 @@ def read(
     if positive_grade is not None and not (isinstance(positive_grade, int | float) and math.isfinite(positive_grade)):
         raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")
     columns = [left, right, label] + ([split_column] if split_column is not None else [])
-    table = UserTable.read(Path(path), columns, texts=[left, right]).passing(
-        lambda rows: rows.grades(label) if graded else rows.labels(label),
-        lambda rows: None if split_column is None else rows.sides(split_column),
-    )
+    table = UserTable.read(Path(path), columns, texts=[left, right])
+    table = table.with_grades(label) if graded else table.with_labels(label)
+    if split_column is not None:
+        table = table.with_sides(split_column)
     counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
     texts, (one, other) = numbered(table.column(left), table.column(right))
-    labels = table.grades(label) if graded else table.labels(label)
+    labels = table.grades(label).astype(np.float32) if graded else table.labels(label)
     if graded and positive_grade is not None and not float(labels.min()) < positive_grade <= float(labels.max()):
         raise ValueError(
             f"{path}, column {label!r}: the grades go from {labels.min():g} to {labels.max():g}, so positive_grade="

@@ -40,18 +40,11 @@ class Scheme:
 
 
 def read_words(file: Path) -> dict[str, Any]:
-    """The content of a file of words and rules."""
-    return tomllib.loads(file.read_text(encoding="utf-8"))
-
-
-def lexicon_of(words: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The lexicon in a file's content."""
-    return {kind: tuple(entries) for kind, entries in words["lexicon"].items()}
-
-
-def schemes_of(words: Mapping[str, Any]) -> tuple[Scheme, ...]:
-    """The schemes in a file's content."""
-    return tuple(Scheme(**scheme | {"rules": tuple(scheme["rules"])}) for scheme in words["schemes"])
+    """The content of a file of words and rules, with its lexicon and its schemes as these are used."""
+    words = tomllib.loads(file.read_text(encoding="utf-8"))
+    words["lexicon"] = {kind: tuple(entries) for kind, entries in words.get("lexicon", {}).items()}
+    words["schemes"] = [Scheme(**scheme | {"rules": tuple(scheme["rules"])}) for scheme in words.get("schemes", [])]
+    return words
 
 
 def fill(scheme: Scheme, lexicon: Lexicon, rng: np.random.Generator) -> dict[str, str]:

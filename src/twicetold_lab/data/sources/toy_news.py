@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import document_corpus
-from twicetold_lab.data.sources.toy_grammar import Lexicon, Scheme, fill, lexicon_of, read_words, schemes_of, tell
+from twicetold_lab.data.sources.toy_grammar import Lexicon, Scheme, fill, read_words, tell
 from twicetold_lab.data.splits import by_group
 
 FRACTIONS = (0.6, 0.2, 0.2)  # of stories
@@ -36,7 +36,7 @@ class Publisher(NamedTuple):
 
 
 _WORDS = read_words(Path(__file__).with_name("toy_news.toml"))
-_ENTRIES = lexicon_of(_WORDS)
+_ENTRIES: Lexicon = _WORDS["lexicon"]
 PUBLISHERS = tuple(Publisher(*publisher) for publisher in _WORDS["publishers"])
 LEXICON: Lexicon = {
     **_ENTRIES,
@@ -56,7 +56,7 @@ def _with_aside(event: Scheme) -> Scheme:
     return replace(event, slots={**event.slots, "aside": event.category}, rules=rules)
 
 
-EVENTS = tuple(map(_with_aside, schemes_of(_WORDS)))
+EVENTS = tuple(map(_with_aside, _WORDS["schemes"]))
 
 
 def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stories: int = 480) -> Corpus:

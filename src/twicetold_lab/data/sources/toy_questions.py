@@ -20,25 +20,15 @@ import pyarrow as pa
 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.sources import numbered, pair_corpus
-from twicetold_lab.data.sources.toy_grammar import (
-    Lexicon,
-    Meaning,
-    Scheme,
-    another,
-    fill,
-    lexicon_of,
-    read_words,
-    schemes_of,
-    tell,
-)
+from twicetold_lab.data.sources.toy_grammar import Lexicon, Meaning, Scheme, another, fill, read_words, tell
 from twicetold_lab.data.splits import by_group
 
 FRACTIONS = (0.6, 0.2, 0.2)  # of question families
 DUPLICATE = "duplicate"
 
 _WORDS = read_words(Path(__file__).with_name("toy_questions.toml"))
-LEXICON: Lexicon = lexicon_of(_WORDS)
-INTENTS = schemes_of(_WORDS)
+LEXICON: Lexicon = _WORDS["lexicon"]
+INTENTS: list[Scheme] = _WORDS["schemes"]
 
 NUMBERS = ("number", "age")
 ATTITUDES = ("weight", "attitude", "side", "trade", "switch", "level", "change")  # the one against the other

@@ -6,7 +6,7 @@ counted, and listed with its line and what is wrong with it.
 Shape letters: R rows of the file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -24,19 +24,6 @@ from twicetold_lab.data.splits import TEST, TRAIN, VAL, Side
 LARGEST_GRADE = 1e6  # 32-bit floats, which grades become, tell numbers up to here apart by less than 0.1
 SIDE_NAMES = {"train": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
 NUMBER = r"^[+-]?([0-9]{1,30}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
-
-
-class BadRowsError(ValueError):
-    """Rows that fail a check.
-
-    Args:
-        rows: (R,) whether each row fails.
-        fault: its `reason`, the `column` and what was `expected` there.
-    """
-
-    def __init__(self, rows: NDArray[np.bool_], **fault: str) -> None:
-        super().__init__(f"column {fault['column']!r}: expected {fault['expected']}")
-        self.rows, self.fault = rows, fault
 
 
 @dataclass(frozen=True)
@@ -70,37 +57,37 @@ class UserTable(SourceTable):
             raise ValueError(f"{path} has no rows: expected at least one for each of train, val and test")
         return table
 
-    def passing(self, *checks: Callable[[Self], object]) -> Self:
-        """The table without the rows that fail a check.
+    def with_filled(self, column: str, expected: str = "a text", *, reason: str = "empty") -> Self:
+        """The rows that are not empty in a column."""
+        empty = pc.equal(self.column(column), "").fill_null(True)
+        return self.without(empty, reason, column=column, expected=f"{expected}, not an empty one")
 
-        Args:
-            checks: readings of columns, such as `lambda table: table.labels("same")`.
-        """
-        table = self
-        for check in checks:
-            while len(table):  # a reading checks one thing after another
-                try:
-                    check(table)
-                    break
-                except BadRowsError as error:
-                    table = table.without(error.rows, **error.fault)
-        return table
+    def with_unique(self, column: str) -> Self:
+        """The rows with a value in a column that no earlier row has."""
+        rows = self.with_filled(column)
+        repeated = np.ones(len(rows), bool)
+        repeated[np.unique(np.asarray(rows.column(column).dictionary_encode().indices), return_index=True)[1]] = False
+        return rows.without(repeated, "repeated_id", column=column, expected="an id that no earlier row has")
 
-    def filled(self, column: str, expected: str = "a text", *, reason: str = "empty") -> pa.StringArray:
-        """(R,) a column in which no row may be empty."""
-        values = self.column(column)
-        good = pc.not_equal(values, "").fill_null(False)
-        self._check(column, good, expected=f"{expected}, not an empty one", reason=reason)
-        return values
+    def with_sides(self, column: str) -> Self:
+        """The rows that name a side of the split in a column."""
+        rows = self.with_filled(column, reason="bad_split")
+        other = ~np.asarray(pc.is_in(pc.utf8_lower(rows.column(column)), pa.array(list(SIDE_NAMES))))
+        return rows.without(other, "bad_split", column=column, expected=f"one of {', '.join(SIDE_NAMES)}")
 
-    def unique(self, column: str) -> pa.StringArray:
-        """(R,) a column in which no value may be empty or repeated."""
-        values = self.filled(column)
-        _, first = np.unique(np.asarray(values.dictionary_encode().indices), return_index=True)
-        new = np.zeros(len(values), bool)
-        new[first] = True
-        self._check(column, pa.array(new), expected="an id that no earlier row has", reason="repeated_id")
-        return values
+    def with_labels(self, column: str) -> Self:
+        """The rows with 1, 0, true or false in a column."""
+        expected = "0, 1, true or false"
+        rows = self.with_filled(column, expected, reason="bad_label")
+        other = ~np.asarray(pc.is_in(pc.utf8_lower(rows.column(column)), pa.array(["0", "1", "true", "false"])))
+        return rows.without(other, "bad_label", column=column, expected=expected)
+
+    def with_grades(self, column: str) -> Self:
+        """The rows with a number in a column that is not larger than `LARGEST_GRADE` in either direction."""
+        fault = {"column": column, "expected": f"a number from {-LARGEST_GRADE:,.0f} to {LARGEST_GRADE:,.0f}"}
+        rows = self.with_filled(**fault, reason="bad_grade")
+        rows = rows.without(pc.invert(pc.match_substring_regex(rows.column(column), NUMBER)), "bad_grade", **fault)
+        return rows.without(~(np.abs(rows.grades(column)) <= LARGEST_GRADE), "bad_grade", **fault)
 
     def or_null(self, column: str) -> pa.StringArray:
         """(R,) a column in which an empty value means that it is not known."""
@@ -112,30 +99,13 @@ class UserTable(SourceTable):
 
     def sides(self, column: str) -> Side:
         """(R,) side of the split that each row names."""
-        names = pc.utf8_lower(self.filled(column, reason="bad_split"))
-        places = pc.index_in(names, pa.array(list(SIDE_NAMES)))
-        self._check(column, places.is_valid(), expected=f"one of {', '.join(SIDE_NAMES)}", reason="bad_split")
-        sides = np.array(list(SIDE_NAMES.values()), np.int8)
-        return sides.take(np.asarray(places))
+        places = pc.index_in(pc.utf8_lower(self.column(column)), pa.array(list(SIDE_NAMES)))
+        return np.array(list(SIDE_NAMES.values()), np.int8).take(np.asarray(places))
 
     def labels(self, column: str) -> NDArray[np.float32]:
         """(R,) 1 or 0, from 1, 0, true or false."""
-        names = pc.utf8_lower(self.filled(column, expected := "0, 1, true or false", reason="bad_label"))
-        good = pc.is_in(names, pa.array(["0", "1", "true", "false"]))
-        self._check(column, good, expected=expected, reason="bad_label")
-        return np.asarray(pc.is_in(names, pa.array(["1", "true"]))).astype(np.float32)
+        return np.asarray(pc.is_in(pc.utf8_lower(self.column(column)), pa.array(["1", "true"]))).astype(np.float32)
 
-    def grades(self, column: str) -> NDArray[np.float32]:
-        """(R,) numbers, none larger than `LARGEST_GRADE` in either direction."""
-        expected = f"a number from {-LARGEST_GRADE:,.0f} to {LARGEST_GRADE:,.0f}"
-        values = self.filled(column, expected, reason="bad_grade")
-        number = pc.match_substring_regex(values, NUMBER)
-        self._check(column, number, expected=expected, reason="bad_grade")
-        grades = np.asarray(pc.cast(pc.utf8_ltrim(values, "+"), pa.float64()))
-        self._check(column, pa.array(np.abs(grades) <= LARGEST_GRADE), expected=expected, reason="bad_grade")
-        return grades.astype(np.float32)
-
-    def _check(self, column: str, good: pa.BooleanArray, *, expected: str, reason: str) -> None:
-        bad = ~np.asarray(good)
-        if bad.any():
-            raise BadRowsError(bad, reason=reason, column=column, expected=expected)
+    def grades(self, column: str) -> NDArray[np.float64]:
+        """(R,) numbers."""
+        return np.asarray(pc.cast(pc.utf8_ltrim(self.column(column), "+"), pa.float64()))

@@ -29,8 +29,8 @@ def raw(tmp_path_factory):
     root = tmp_path_factory.mktemp("raw")
     for source, names in FILES.items():
         files = [RemoteFile(name, source) for name in names]
-        manifest = fetch(files, root / source, mirror=MIRROR, store=root / "store")
-        assert {record.origin for record in manifest.files} == {"mirror"}
+        records = fetch(files, root / source, mirror=MIRROR, store=root / "store")
+        assert {record.origin for record in records} == {"mirror"}
     return root
 
 

@@ -70,23 +70,6 @@ def test_the_files_of_words_and_rules_give_the_texts_that_published_numbers_are_
     assert hashlib.sha256("\n".join(texts).encode()).hexdigest() == digest
 
 
-@pytest.mark.parametrize(
-    ("source", "size"),
-    [
-        (toy_articles, {"stories": 30}),
-        (toy_news, {"stories": 30}),
-        (toy_questions, {"families": 30}),
-        (toy_titles, {"stories": 30}),
-    ],
-)
-def test_a_seed_gives_one_corpus_and_another_seed_another(source, size, tmp_path):
-    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
-        source.read(None, name="toy", seed=seed, **size).save(tmp_path / folder)
-    written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
-    assert written[0] == written[1]
-    assert written[0]["texts.parquet"] != written[2]["texts.parquet"]
-
-
 @pytest.mark.parametrize("source", [toy_articles, toy_news, toy_questions, toy_titles])
 def test_every_text_has_its_own_id_and_no_rule_leaves_a_bracket_or_a_gap(source):
     corpus = source.read(None, name="toy")
