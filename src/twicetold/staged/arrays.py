@@ -55,13 +55,13 @@ def block(plan: Plan, name: str) -> Dense:
 def of_texts(plan: Plan, kind: str, numbers: Ints) -> NDArray[Any]:
     """(k, ...) `vectors`, or `length` in characters, of some distinct texts, which ascend."""
     ends = np.searchsorted(numbers, np.arange(len(plan.blocks) + 1) * BLOCK)
-    return np.concatenate(
-        [
-            mapped(plan, "encode", name, kind)[numbers[ends[number] : ends[number + 1]] - number * BLOCK]
-            for number, name in enumerate(plan.blocks)
-            if ends[number] < ends[number + 1]
-        ]
-    )
+    like = mapped(plan, "encode", plan.blocks[0], kind)
+    found = np.empty((len(numbers), *like.shape[1:]), like.dtype)
+    for number, name in enumerate(plan.blocks):
+        rows = slice(ends[number], ends[number + 1])
+        if rows.start < rows.stop:
+            found[rows] = mapped(plan, "encode", name, kind)[numbers[rows] - number * BLOCK]
+    return found
 
 
 class Numbers(NamedTuple):

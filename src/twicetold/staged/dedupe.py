@@ -1,7 +1,6 @@
 """A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
 
-    read → exact → distinct → threshold → encode → centres → scatter → links → components → route → group → number →
-    join
+    read → exact → distinct → threshold → encode → centres → visits → links → components → group → number → join
 
 Few texts, or with `exact` all, go by `links_all` in place of cells. Each stage is a function from files to files, in
 the module that `tasks` names. What comes out does not depend on how rows come in parts, on how many tasks run at a
@@ -137,11 +136,10 @@ class _Stages:
         self.plan = with_shards(replace(self.plan, decision=Decision(**decision), constant=constant))
         state = digest(state, vectors["fingerprint"])
         encoded = self.all("encode", self.plan.blocks, state)
-        links, state = self._links(digest(state, decision, constant))
-        state = digest(state, settings.memory)
+        state = digest(self._links(digest(state, decision, constant)), settings.memory)
         self.plan = replace(self.plan, bins=self.one("components", state)["bins"])
         state = digest(state, *of_stage(settings, "group"))
-        grouped = list(self.all("group", numbered(self.plan.bins), state, after=("route", links)).values())
+        grouped = list(self.all("group", numbered(self.plan.bins), state).values())
         sizes = self.one("number", state)
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
@@ -172,24 +170,9 @@ class _Stages:
         """Do a stage of one task, which depends on a state."""
         return self.all(stage, ["all"], state)["all"]
 
-    def all(
-        self, stage: str, names: Sequence[str], state: str, *, after: tuple[str, Sequence[str]] | None = None
-    ) -> dict[str, dict[str, Any]]:
-        """Do a stage of several tasks, each of which depends on a state.
-
-        Args:
-            stage: one of `tasks.STAGES`.
-            names: of the tasks.
-            state: digest of all that they depend on.
-            after: a stage and its tasks whose files serve this one alone: they are deleted at the end.
-        """
-        tasks = [Task(stage, name, digest(stage, state)) for name in names]
-        if after is not None and not all(done(self.plan, task) for task in tasks):
-            self.all(*after, state)
-        results = self.work.run(self.plan, tasks)
-        if after is not None:
-            shutil.rmtree(self.plan.folder / after[0], ignore_errors=True)
-        return results
+    def all(self, stage: str, names: Sequence[str], state: str) -> dict[str, dict[str, Any]]:
+        """Do a stage of several tasks, each of which depends on a state: the digest of all that they depend on."""
+        return self.work.run(self.plan, [Task(stage, name, digest(stage, state)) for name in names])
 
     def _texts(self) -> str:
         """Read and number distinct texts; a digest of them."""
@@ -214,15 +197,15 @@ class _Stages:
         self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
         return state
 
-    def _links(self, state: str) -> tuple[list[str], str]:
-        """Find links; names of the tasks, and a digest of what they found."""
+    def _links(self, state: str) -> str:
+        """Find links; a digest of what they were found by."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        stage, names = tasks_of_links(plan)
         if plan.cells:
             self.one("centres", state)
-        self.all(stage, names, state, after=("scatter", plan.blocks) if plan.cells else None)
-        return names, state
+            self.all("visits", plan.blocks, state)
+        self.all(*tasks_of_links(plan), state)
+        return state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
         """Write parts; bytes of each, and of those with dropped rows."""

@@ -23,7 +23,7 @@ from twicetold.trained.memory import forget_peak, peak_resident
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
-VERSION = 5  # of what the stages write: another one makes all of them anew
+VERSION = 6  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ()),
@@ -33,11 +33,10 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "threshold": ("model", ()),
     "encode": ("model", ("vectors", "length")),
     "centres": ("dense", ("centre", "shard")),
-    "scatter": ("dense", ("starts", "number", "own", "visits", "cell", "vectors")),
+    "visits": ("dense", ("starts", "text", "cell", "own")),
     "links": ("dense", ("links",)),
     "links_all": ("dense", ("links",)),
     "components": ("groups", ("node", "bin")),
-    "route": ("groups", ("starts", "link")),
     "group": ("groups", ("node", "first", "representative", "probability")),
     "number": ("groups", ("without", "before", "node", "group", "row", "probability")),
     "join": ("texts", ("parquet",)),
