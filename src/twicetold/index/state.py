@@ -24,11 +24,6 @@ from twicetold.tables.texts import TextsLike, texts_of
 MERGE_BELOW = 2  # a part with fewer texts than this many times those of the next one is merged with it
 
 
-def part_of(names: Sequence[str], texts: Sequence[str], documents: Matrix, groups: Ints) -> Segment:
-    """A part of (N,) texts, in this order."""
-    return Segment.of(documents, pa.table({"id": names, "text": texts, "group": groups}, schema=SCHEMA))
-
-
 @dataclass(frozen=True)
 class IndexState:
     """An index at one time.
@@ -152,7 +147,7 @@ def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
     """Ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
-        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.groups[own])))
+        parts.append(part.texts.table.take(pa.array(own)).set_column(2, "group", pa.array(part.groups[own])))
     return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
 
 
