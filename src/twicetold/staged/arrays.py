@@ -69,23 +69,20 @@ class Numbers(NamedTuple):
 
     Attributes:
         without: (L,) those that are left out, ascending.
-        before: (L,) how many are not left out before each of these.
     """
 
     without: Ints
-    before: Ints
 
     @classmethod
     def read(cls, plan: Plan, stage: str) -> "Numbers":
         """From the files of a stage that `write` made."""
-        return cls(mapped(plan, stage, "all", "without"), mapped(plan, stage, "all", "before"))
+        return cls(mapped(plan, stage, "all", "without"))
 
     @classmethod
     def write(cls, plan: Plan, stage: str, without: Ints) -> "Numbers":
         """Write all numbers without these, which ascend, as files of a stage."""
-        numbers = cls(without, without - np.arange(len(without)))
-        write_arrays(plan, stage, "all", **numbers._asdict())
-        return numbers
+        write_arrays(plan, stage, "all", without=without)
+        return cls(without)
 
     def ranks(self, numbers: Ints) -> Ints:
         """(K,) how many are below each number."""
@@ -93,7 +90,7 @@ class Numbers(NamedTuple):
 
     def numbers(self, ranks: Ints) -> Ints:
         """(K,) the number of each rank."""
-        return ranks + np.searchsorted(self.before, ranks, side="right")
+        return ranks + np.searchsorted(self.without - np.arange(len(self.without)), ranks, side="right")
 
 
 def in_numbers(links: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:

@@ -29,7 +29,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ()),
     "read": ("texts", ("arrow", "row", "high", "low")),
     "exact": ("texts", ("row", "first")),
-    "distinct": ("texts", ("without", "before")),
+    "distinct": ("texts", ("without",)),
     "threshold": ("model", ()),
     "encode": ("model", ("vectors", "length")),
     "centres": ("dense", ("centre", "shard")),
@@ -38,7 +38,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "links_all": ("dense", ("links",)),
     "components": ("groups", ("node", "bin")),
     "group": ("groups", ("node", "first", "representative", "probability")),
-    "number": ("groups", ("without", "before", "node", "group", "row", "probability")),
+    "number": ("groups", ("without", "node", "group", "row", "probability")),
     "join": ("texts", ("parquet",)),
 }
 """By stage: the module with its function, of the same name, and kinds of files that a task writes."""
