@@ -94,12 +94,6 @@ class Segment:
         """(D, M) of a sparse part, as rows of columns."""
         return self.vectors.T.tocsr()
 
-    def without(self, rows: NDArray[np.int64]) -> "Segment":
-        """The same with these rows removed."""
-        groups = self.groups.copy()
-        groups[rows] = REMOVED
-        return self.in_groups(groups)
-
     def in_groups(self, groups: Ints) -> "Segment":
         """The same with other groups."""
         return self if np.array_equal(groups, self.groups) else self.changed(groups=groups, groups_file=None)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from twicetold.index.folder import IndexManifest
-from twicetold.index.segments import Segment
+from twicetold.index.segments import REMOVED, Segment
 from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
@@ -66,12 +66,10 @@ class IndexState:
         rows = rows_of_ids(self.segments, names)
         if unknown := [names[place] for place in np.flatnonzero(rows < 0).tolist()]:
             raise ValueError(f"the index has no text with the id {some(unknown)}: nothing was removed")
-        rows, left = np.sort(rows), list[Segment]()
-        for first, segment in numbered(self.segments):
-            own = rows[slice(*np.searchsorted(rows, [first, first + len(segment)]))] - first
-            segment = segment.without(own) if len(own) else segment
-            left.append(Segment.merged([segment]) if 0 < 2 * segment.count < len(segment) else segment)
-        return replace(self, segments=[segment for segment in left if segment.count])
+        groups = groups_of(self.segments)
+        groups[rows] = REMOVED
+        left = [segment for segment in self.in_groups(groups).segments if segment.count]
+        return replace(self, segments=[Segment.merged([s]) if 2 * s.count < len(s) else s for s in left])
 
 
 def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:

@@ -93,24 +93,20 @@ def run(folder: str | Path, task: Task) -> None:
     began = time.process_time()
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    stage = getattr(import_module(f"twicetold.staged.{STAGES[task.stage][0]}"), task.stage)
+    module, kinds = STAGES[task.stage]
+    kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
+    stage = getattr(import_module(f"twicetold.staged.{module}"), task.stage)
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
         result = stage(plan, task.name)
     done = Done(
         digest=task.digest,
         result=result,
-        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds(plan, task.stage)},
+        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds},
         cpu=round(time.process_time() - began, 3),
         peak=peak_resident(),
     )
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
-
-
-def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
-    """Kinds of files that a task of a stage writes by this plan."""
-    written = STAGES[stage][1]
-    return (*written, "dropped") if stage == "join" and plan.settings.drop else written
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:
