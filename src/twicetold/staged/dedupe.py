@@ -50,7 +50,6 @@ class FolderGroups:
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
-        used: by stage, see `Work.used`.
     """
 
     summary: DedupeSummary
@@ -58,7 +57,6 @@ class FolderGroups:
     dropped_parts: dict[str, int]
     groups: int
     cells: int
-    used: dict[str, dict[str, float]]
 
     def to_json(self) -> dict[str, Any]:
         """The summary as it is printed and written."""
@@ -143,7 +141,7 @@ class _Stages:
         sizes = self.one("number", state)
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
-        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, self.work.used)
+        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells)
 
     def _summary(
         self,

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.files import TEMPORARY, write_json
 from twicetold.staged.plan import DROPPED, Plan
-from twicetold.trained.memory import forget_peak, peak_resident
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
@@ -70,15 +69,11 @@ class Done:
         digest: of all that the files depend on.
         result: in numbers and words.
         sizes: bytes of each file that was written, by its kind.
-        cpu: seconds of processor time.
-        peak: most bytes that were resident.
     """
 
     digest: str
     result: dict[str, Any]
     sizes: dict[str, int]
-    cpu: float
-    peak: int
 
 
 def run(folder: str | Path, task: Task) -> None:
@@ -89,8 +84,6 @@ def run(folder: str | Path, task: Task) -> None:
         task: of one stage.
     """
     plan = Plan.read(Path(folder))
-    forget_peak()
-    began = time.process_time()
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
     module, kinds = STAGES[task.stage]
@@ -103,8 +96,6 @@ def run(folder: str | Path, task: Task) -> None:
         digest=task.digest,
         result=result,
         sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds},
-        cpu=round(time.process_time() - began, 3),
-        peak=peak_resident(),
     )
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
 
@@ -138,7 +129,7 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Work:
     """Runs stages.
 
@@ -149,8 +140,6 @@ class Work:
 
     launch: Launch
     progress: Progress
-    used: dict[str, dict[str, float]] = field(default_factory=dict)
-    """By stage: tasks, seconds of processor time, peak bytes of a process, bytes that were written."""
 
     def run(self, plan: Plan, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
         """Do what is to be done of a stage.
@@ -176,13 +165,6 @@ class Work:
         ended = {name: mark for name, mark in marks.items() if mark is not None}
         if missing := marks.keys() - ended.keys():
             raise OSError(f"{stage}: the files of the task {min(missing)} are not there: run the same command again")
-        if ended:
-            self.used[stage] = {
-                "tasks": len(ended),
-                "cpu": round(sum(mark.cpu for mark in ended.values()), 2),
-                "peak": max(mark.peak for mark in ended.values()),
-                "bytes": sum(sum(mark.sizes.values()) for mark in ended.values()),
-            }
         return {name: mark.result for name, mark in ended.items()}
 
 
