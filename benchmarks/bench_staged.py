@@ -119,7 +119,6 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
             "ari": adjusted_rand_score(texts["story"].to_numpy(), group),
             "links": found["summary"]["links"],
             "groups": found["summary"]["groups"],
-            "stages": found["used"],
         }
 
 
@@ -208,13 +207,9 @@ def main() -> None:
         results.append(took := measured(count, options.workers, options.memory))
         print(
             f"{count:>10,} texts {took['cpu']:8.1f} s CPU {took['wall']:8.1f} s {took['memory'] / 1e6:7,.0f} MB "
-            f"{took['disk'] / 1e9:6.2f} GB on disk, ARI {took['ari']:.3f}, {took['links']:,} links"
+            f"{took['disk'] / 1e9:6.2f} GB on disk, ARI {took['ari']:.3f}, {took['links']:,} links",
+            flush=True,
         )
-        for stage, used in took["stages"].items():
-            print(
-                f"    {stage:<14}{used['tasks']:>5} tasks {used['cpu']:8.1f} s {used['peak'] / 1e6:7,.0f} MB",
-                flush=True,
-            )
     if len(results) > 1 and not options.peers:
         print(f"exponent {exponent(results):.2f}")
     if options.json:

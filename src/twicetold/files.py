@@ -185,9 +185,7 @@ def require_free(
         ValueError: if the two folders overlap.
     """
     if apart_from is not None:
-        read, written = apart_from.resolve(), new.resolve()
-        if read.is_relative_to(written) or written.is_relative_to(read):
-            raise ValueError(f"expected a new folder apart from {apart_from}, which is read, got {new}")
+        require_apart(new, apart_from)
     if not new.exists() or (new.is_dir() and not any(new.iterdir())):
         return
     if replaces is None:
@@ -197,6 +195,13 @@ def require_free(
             f"expected a new folder, {new} is there already; it has no {replaces}, so it is not replaced: choose "
             "another name"
         )
+
+
+def require_apart(new: Path, read: Path) -> None:
+    """Raise ValueError if a folder that is written is the one that is read, or in it or around it."""
+    one, other = read.resolve(), new.resolve()
+    if one.is_relative_to(other) or other.is_relative_to(one):
+        raise ValueError(f"expected a new folder apart from {read}, which is read, got {new}")
 
 
 def require_regular(folder: Path, *, what: str, json_limit: int = JSON_LIMIT) -> None:

@@ -199,6 +199,4 @@ def of_folder(result: "FolderGroups") -> list[str]:
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
     if not result.cells:
         lines.append("no link was missed: all pairs of texts that could be links were compared")
-    cpu = sum(stage["cpu"] for stage in result.used.values())
-    peak = max((stage["peak"] for stage in result.used.values()), default=0)
-    return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
+    return lines

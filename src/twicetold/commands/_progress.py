@@ -5,7 +5,6 @@ Where stderr is no terminal nothing is said, so that logs and scripts get the sa
 
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.status import Status
@@ -31,13 +30,13 @@ def require_usable(model: str) -> None:
     """
     from twicetold import layout
     from twicetold.packages import require_package
-    from twicetold.trained.locate import model_folder, require_model
+    from twicetold.trained.locate import folder_of
 
-    require_model(model)
+    folder = folder_of(model)
     from twicetold.trained.columns import FAMILIES
 
     families = set()
-    for recipe in model_folder(Path(model)).rglob(layout.RECIPE):  # of an ensemble, those of its members as well
+    for recipe in folder.rglob(layout.RECIPE):  # of an ensemble, those of its members as well
         with suppress(OSError, ValueError, TypeError, KeyError):  # loading says what is wrong
             families.add(str(json.loads(recipe.read_bytes())["encoder"]["_target_"]))
     if families - FAMILIES.keys():

@@ -1,9 +1,9 @@
 """Pairs of texts that may be links: those whose search vectors are near each other.
 
-All pairs that reach a dot product are found: of sparse vectors (`neighbours.sparse_join`), of those that are sparse and
-dense (`mixed_join`), and of dense ones (`dense_join`). Of more than `EXACT_UP_TO` texts, dense vectors are compared in
-cells, which may miss pairs (`cells`). Where there is no threshold, or more pairs reach it than are held, each text is
-compared with its nearest ones.
+All pairs that reach a dot product are found: of sparse vectors, with or without dense columns beside them
+(`neighbours.sparse_join`), and of dense ones (`dense_join`). Of more than `EXACT_UP_TO` texts, dense vectors are
+compared in cells, which may miss pairs (`cells`). Where there is no threshold, or more pairs reach it than are held,
+each text is compared with its nearest ones.
 
 Shape letters: m distinct texts, C pairs.
 """
@@ -19,10 +19,9 @@ from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
 from twicetold.neighbours.cells import most_self_pairs, once
 from twicetold.neighbours.dense_join import Pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Ints, Merges, Vectors
-from twicetold.neighbours.mixed_join import dense_columns, mixed_self_pairs
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
-from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes
+from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes, has_dense_columns
 
 MOST_PAIRS = 30_000_000  # pairs that are held
 QUERIES = 8192  # texts that are searched for at a time in an approximate index
@@ -89,14 +88,10 @@ def _joined(vectors: Vectors, least: float, *, large: bool) -> tuple[Pairs | Non
     queries, documents = vectors
     if isinstance(documents, np.ndarray):
         return (most_self_pairs if large else dense_self_pairs)(vectors, least, most=MOST_PAIRS), large
-    if least > 0 and documents is queries:
-        columns = dense_columns(documents)
-        if len(columns):
-            pairs = mixed_self_pairs(documents, columns, least, most=MOST_PAIRS, approximate=large)
-        else:
-            pairs = by_prefixes(documents, least, most=MOST_PAIRS)
+    if least > 0 and documents is queries and not has_dense_columns(documents):
+        pairs = by_prefixes(documents, least, most=MOST_PAIRS)
         if pairs is not None:
-            return pairs, large and len(columns) > 0
+            return pairs, False
     return by_all_columns(vectors, least, most=MOST_PAIRS), False
 
 

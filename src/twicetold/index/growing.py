@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
+from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.index.folder import IndexManifest
 from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow
 from twicetold.index.search import links as links_of
 from twicetold.index.search import score_constant
-from twicetold.index.state import IndexState, count_of, groups_of, names_of, part_of, rows_of_ids, some
+from twicetold.index.segments import Segment
+from twicetold.index.state import IndexState, count_of, groups_of, names_of, rows_of_ids, some
 from twicetold.neighbours.nearest import Matrix
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
@@ -68,7 +69,18 @@ def built(
     """
     texts = texts_of(texts)
     names = names_of(texts, ids, first=0)
-    manifest, codes = _manifest(model, grouped_by), np.arange(len(texts))
+    options, measured = grouped_by or DEFAULTS, model.thresholds
+    score_constant(model, by_vectors=measured is not None)
+    codes = np.arange(len(texts))
+    manifest = IndexManifest(
+        str(model.folder.resolve()),
+        fingerprint="",
+        decision=model.decision if measured is None else measured.decision,
+        groups=grouped_by is not None,
+        by_vectors=measured is not None,
+        rule=options.rule,
+        guessed=model.decisions.of().unlabelled,
+    )
 
     @cache
     def encoded() -> tuple[Matrix, Matrix]:
@@ -88,7 +100,7 @@ def built(
     if not len(texts):
         return IndexState(manifest)
     manifest = replace(manifest, added=len(texts), next_group=int(codes.max()) + 1)
-    return IndexState(manifest).with_part(part_of(names, texts, encoded()[1], codes))
+    return IndexState(manifest).with_part(Segment.of(encoded()[1], names, texts, codes))
 
 
 def grown(
@@ -115,7 +127,7 @@ def grown(
     if not len(texts):
         return state, Added([], np.empty(0, np.int64), 0, GroupChanges())
     queries, documents = search_vectors(model.trained, texts)
-    parts = [*state.segments, part_of(names, texts, documents, np.full(len(texts), NO_GROUP))]
+    parts = [*state.segments, Segment.of(documents, names, texts, np.full(len(texts), NO_GROUP))]
     before = groups_of(parts)
     if manifest.groups:
         least, near = manifest.decision.threshold, manifest.neighbours
@@ -126,21 +138,6 @@ def grown(
     next_group = max(manifest.next_group, int(after.max()) + 1)
     manifest = replace(manifest, added=manifest.added + len(texts), next_group=next_group)
     larger, groups = replace(state.in_groups(after[:known]), manifest=manifest), after[known:]
-    larger = larger.with_part(part_of(names, texts, documents, groups))
+    larger = larger.with_part(Segment.of(documents, names, texts, groups))
     joined = int(np.count_nonzero(groups < state.manifest.next_group))
     return larger, Added(names, groups, joined, GroupChanges.between(before[:known], after[:known]))
-
-
-def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexManifest:
-    options, measured = grouped_by or DEFAULTS, model.thresholds
-    score_constant(model, by_vectors=measured is not None)
-    return IndexManifest(
-        str(model.folder.resolve()),
-        fingerprint="",
-        decision=model.decision if measured is None else measured.decision,
-        groups=grouped_by is not None,
-        by_vectors=measured is not None,
-        rule=options.rule,
-        neighbours=NEIGHBOURS,
-        guessed=model.decisions.of().unlabelled,
-    )

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
-from twicetold.index.texts import TEXTS, Texts
+from twicetold.index.texts import SCHEMA, TEXTS, Texts
 from twicetold.neighbours.dense_join import Dense, dense_pairs
 from twicetold.neighbours.exact_search import TILE, Hits, nearest_rows, tile_products
 from twicetold.neighbours.grouping import Ints
@@ -54,23 +54,17 @@ class Segment:
     groups_file: str | None = None
 
     @classmethod
-    def of(cls, vectors: Matrix, table: pa.Table) -> "Segment":
-        """A part that has not been saved.
-
-        Args:
-            vectors: (M, D).
-            table: (M,) of `SCHEMA`.
-        """
-        return cls(vectors, Texts(table), table["group"].to_numpy())
+    def of(cls, vectors: Matrix, ids: Any, texts: Any, groups: Ints) -> "Segment":
+        """A part that has not been saved, of (M,) texts in this order."""
+        return cls(vectors, Texts(pa.table([ids, texts, groups], schema=SCHEMA)), groups)
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"]) -> "Segment":
         """One part with the texts of several that have not been removed, in the same order."""
-        groups = np.concatenate([part.groups[part.alive] for part in parts])
         table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
-        table = table.set_column(2, "group", pa.array(groups))
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
-        return cls.of(stack([part.vectors[part.alive] for part in parts]), table)
+        vectors, groups = stack([part.vectors[part.alive] for part in parts]), [p.groups[p.alive] for p in parts]
+        return cls.of(vectors, table["id"], table["text"], np.concatenate(groups))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -99,12 +93,6 @@ class Segment:
     def _columns(self) -> Any:
         """(D, M) of a sparse part, as rows of columns."""
         return self.vectors.T.tocsr()
-
-    def without(self, rows: NDArray[np.int64]) -> "Segment":
-        """The same with these rows removed."""
-        groups = self.groups.copy()
-        groups[rows] = REMOVED
-        return self.in_groups(groups)
 
     def in_groups(self, groups: Ints) -> "Segment":
         """The same with other groups."""

@@ -15,18 +15,13 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from twicetold.index.folder import IndexManifest
-from twicetold.index.segments import Segment
+from twicetold.index.segments import REMOVED, Segment
 from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
 
 MERGE_BELOW = 2  # a part with fewer texts than this many times those of the next one is merged with it
-
-
-def part_of(names: Sequence[str], texts: Sequence[str], documents: Matrix, groups: Ints) -> Segment:
-    """A part of (N,) texts, in this order."""
-    return Segment.of(documents, pa.table({"id": names, "text": texts, "group": groups}, schema=SCHEMA))
 
 
 @dataclass(frozen=True)
@@ -71,12 +66,10 @@ class IndexState:
         rows = rows_of_ids(self.segments, names)
         if unknown := [names[place] for place in np.flatnonzero(rows < 0).tolist()]:
             raise ValueError(f"the index has no text with the id {some(unknown)}: nothing was removed")
-        rows, left = np.sort(rows), list[Segment]()
-        for first, segment in numbered(self.segments):
-            own = rows[slice(*np.searchsorted(rows, [first, first + len(segment)]))] - first
-            segment = segment.without(own) if len(own) else segment
-            left.append(Segment.merged([segment]) if 0 < 2 * segment.count < len(segment) else segment)
-        return replace(self, segments=[segment for segment in left if segment.count])
+        groups = groups_of(self.segments)
+        groups[rows] = REMOVED
+        left = [segment for segment in self.in_groups(groups).segments if segment.count]
+        return replace(self, segments=[Segment.merged([s]) if 2 * s.count < len(s) else s for s in left])
 
 
 def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:
@@ -152,7 +145,7 @@ def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
     """Ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
-        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.groups[own])))
+        parts.append(part.texts.table.take(pa.array(own)).set_column(2, "group", pa.array(part.groups[own])))
     return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
 
 

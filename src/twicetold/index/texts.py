@@ -1,24 +1,18 @@
-"""Ids, texts and groups of a part, which are read from its file when somebody asks for them.
+"""Ids, texts and groups of a part, each of which is read from its file when somebody asks for it.
 
-A search asks for some rows: then only the pieces of the file are read that have them. The file stays open, so a part
-that another process deletes meanwhile can still be read.
+The file stays open, so a part that another process deletes meanwhile can still be read.
 """
 
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twicetold.errors import damaged, require
-from twicetold.neighbours.grouping import Ints
 
 SCHEMA = pa.schema([("id", pa.large_string()), ("text", pa.large_string()), ("group", pa.int64())])
 TEXTS = "texts.parquet"
-PIECE = 2048  # rows of a piece of a file
-WHOLE = 1 << 17  # rows of a part that is read at once
 
 
 class Texts:
@@ -44,8 +38,7 @@ class Texts:
 
     def save(self, folder: Path) -> None:
         """Write the rows to the folder of a part."""
-        pieces = {"row_group_size": PIECE, "write_statistics": False, "write_page_checksum": True}
-        pq.write_table(self.table, folder / TEXTS, **pieces)
+        pq.write_table(self.table, folder / TEXTS, write_statistics=False, write_page_checksum=True)
 
     def __len__(self) -> int:
         return self._count
@@ -56,37 +49,17 @@ class Texts:
         return pa.table([self.column(name) for name in SCHEMA.names], schema=SCHEMA)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """One of the columns. Errors: `at`."""
-        if name not in self._columns:
-            self._columns[name] = self._read([name], None)[name]
-        return self._columns[name]
-
-    def at(self, rows: Ints) -> pa.Table:
-        """Some rows, at least one, which ascend.
+        """One of the columns.
 
         Raises:
             ValueError: if the file is damaged.
         """
-        if len(self._columns) == len(SCHEMA) or len(self) <= WHOLE:
-            return self.table.take(pa.array(rows))
-        pieces, place = np.unique(np.searchsorted(self._ends, rows, side="right"), return_inverse=True)
-        sizes = np.diff(self._ends, prepend=0)[pieces]
-        first = np.cumsum(sizes) - sizes
-        inside = rows - (self._ends[pieces] - sizes)[place]
-        return self._read(SCHEMA.names, pieces.tolist()).take(pa.array(first[place] + inside))
-
-    @cached_property
-    def _ends(self) -> Ints:
-        """Number of the row after the last one of each piece."""
-        about = self._reader.metadata
-        return np.cumsum([about.row_group(number).num_rows for number in range(about.num_row_groups)])
-
-    def _read(self, columns: list[str], pieces: list[int] | None) -> pa.Table:
-        try:
-            with self._lock:
-                some = range(self._reader.num_row_groups) if pieces is None else pieces
-                found = self._reader.read_row_groups(list(some), columns, use_threads=False)
-            require(not any(column.null_count for column in found.columns), f"a value is missing in {TEXTS}")
-            return found
-        except Exception as error:
-            raise damaged(self._folder.parent, error, what="read the index", again="build the index") from error
+        if name not in self._columns:
+            try:
+                with self._lock:
+                    found = self._reader.read([name], use_threads=False)[name]
+                require(not found.null_count, f"a value is missing in {TEXTS}")
+            except Exception as error:
+                raise damaged(self._folder.parent, error, what="read the index", again="build the index") from error
+            self._columns[name] = found
+        return self._columns[name]

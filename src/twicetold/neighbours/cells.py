@@ -49,16 +49,20 @@ class Cells:
     visit: Ints
 
     @classmethod
-    def of(cls, vectors: Vectors, centres: Dense, *, probes: int) -> "Cells":
-        """By (C, d) centres."""
-        queries, documents = vectors
-        asked = nearest_centres(queries, centres, probes)
-        own = asked[:, 0] if queries is documents else nearest_centres(documents, centres, 1)[:, 0]
-        cells = np.arange(len(centres) + 1)
-        member = np.argsort(own, kind="stable")
-        visitor = np.argsort(asked.ravel(), kind="stable")
-        visit = np.searchsorted(asked.ravel()[visitor], cells)
-        return cls(member, np.searchsorted(own[member], cells), visitor // asked.shape[1], visit)
+    def of(cls, cells: Ints, own: NDArray[Any], visitor: Ints, visited: NDArray[Any]) -> "Cells":
+        """All cells, or some of them.
+
+        Args:
+            cells: which, ascending.
+            own: (n,) cell of each vector, which may be another one.
+            visitor: vectors that are compared with one of the cells, in any order.
+            visited: which cell each of these is compared with.
+        """
+        member = np.flatnonzero(np.isin(own, cells))
+        member = member[np.argsort(own[member], kind="stable")]
+        order = np.argsort(visited, kind="stable")
+        start, visit = (np.searchsorted(sorted, cells) for sorted in (own[member], visited[order]))
+        return cls(member, np.append(start, len(member)), visitor[order], np.append(visit, len(order)))
 
     def blocks(self) -> list[tuple[Ints, Ints]]:
         """The vectors that are compared with each cell, and those in it."""
@@ -127,10 +131,13 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
 
 def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
     """Most of the pairs i < j with ⟨query_i, document_j⟩ >= threshold, each once; as `dense_join.dense_self_pairs`."""
-    documents = vectors[1]
+    queries, documents = vectors
     count = len(documents)
     centres = centres_of(documents[sampled(count)], cells_for(count))
-    found = gathered(Cells.of(vectors, centres, probes=PROBES).pairs(vectors, threshold), 2 * most)
+    asked = nearest_centres(queries, centres, PROBES)
+    own = asked[:, 0] if queries is documents else nearest_centres(documents, centres, 1)[:, 0]
+    cells = Cells.of(np.arange(len(centres)), own, np.repeat(np.arange(len(asked)), asked.shape[1]), asked.ravel())
+    found = gathered(cells.pairs(vectors, threshold), 2 * most)
     return None if found is None else once(count, *found, most=most)
 
 

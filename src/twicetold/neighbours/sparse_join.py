@@ -12,9 +12,9 @@ A second bound looks at both rows (as L2AP, Anastasiu and Karypis 2014): before 
 y add at most the product of their norms there. Products of rare parts are few, and only pairs whose bounds reach t are
 compared in full.
 
-Where rows share so many columns that this costs more than all products, as lines of one template do, they are compared
-by dense bounds: the columns that many rows have, f, as they are, and of all others the norms p in each of `BASKETS`
-baskets,
+Where rows share so many columns that this costs more than all products, as lines of one template do, or vectors of an
+ensemble with lexical and dense members, they are compared by dense bounds: the columns that many rows have, f, as they
+are, and of all others the norms p in each of `BASKETS` baskets,
 
     ⟨x, y⟩ <= ⟨f_x, f_y⟩ + ⟨p_x, p_y⟩
 
@@ -26,6 +26,7 @@ in blocks. Rows that share no column are not found, whatever the threshold.
 Shape letters: n queries or rows, m documents, D columns, F of them that many rows have, B baskets, L pairs.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ from scipy import sparse
 
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs, gathered, spread, verified
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
-from twicetold.neighbours.nearest import Matrix, products
+from twicetold.neighbours.nearest import FEWEST_FULL, FULL, Matrix, products
 from twicetold.neighbours.parallel import in_parallel, in_threads
 
 WORK = 10_000_000  # products of entries that a block may need (some hundred MB)
@@ -68,6 +69,12 @@ def pairs_between(queries: Matrix, documents: Matrix, threshold: float) -> Pairs
     return verified(queries, left, documents, right, max(threshold, SHARED))
 
 
+def has_dense_columns(rows: Any) -> bool:
+    """True if most of the rows of a CSR matrix have the same columns, such as those of dense vectors beside others."""
+    often = np.bincount(rows.indices, minlength=rows.shape[1]) > FULL * rows.shape[0]
+    return int(np.count_nonzero(often)) >= FEWEST_FULL
+
+
 def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
     """The pairs i < j with ⟨row_i, row_j⟩ >= threshold, by prefix filtering.
 
@@ -80,7 +87,7 @@ def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
         The earlier rows, the later ones and the dot products, each (L,); None if there are more than `most` pairs, or
         if so many columns are shared that comparing all rows costs less.
     """
-    longest = float(np.sqrt(max(squared_norms(rows).max(initial=0.0), 1e-12)))
+    longest = math.sqrt(max(float(np.asarray(rows.multiply(rows).sum(axis=1)).max(initial=0.0)), 1e-12))
     rare, prefixes = _parts(rows, COMMON * threshold / longest)
     every = float((np.bincount(rows.indices, minlength=rows.shape[1]).astype(np.float64) ** 2).sum())
     if _work(rare).sum() > WORTH * rows.shape[0] ** 2 + SHARE * every:
@@ -155,12 +162,7 @@ def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | 
     return gathered(in_parallel(compare, -(-count // step)), most)
 
 
-def squared_norms(rows: Any) -> Floats:
-    """(n,) of CSR rows."""
-    return np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel()
-
-
-def divided(rows: Any, columns: Ints) -> tuple[Dense, Any]:
+def _divided(rows: Any, columns: Ints) -> tuple[Dense, Any]:
     """The (n, F) columns as a dense matrix, and the (n, D - F) others as CSR."""
     others = np.setdiff1d(np.arange(rows.shape[1]), columns)
     dense = np.empty((rows.shape[0], len(columns)), np.float32)
@@ -172,16 +174,16 @@ def divided(rows: Any, columns: Ints) -> tuple[Dense, Any]:
     return dense, sparse.vstack(parts, format="csr")
 
 
-def baskets(rows: Any, number: int) -> Dense:
+def _baskets(rows: Any) -> Dense:
     """(n, B) norms of each row in each basket; the columns that most rows have are dealt first."""
     count, width = rows.shape
     order = np.argsort(-np.bincount(rows.indices, minlength=width), kind="stable")
     basket = np.empty(width, np.int64)
-    basket[order] = np.arange(width) % number
-    place = np.repeat(np.arange(count), np.diff(rows.indptr)) * number + basket[rows.indices]
+    basket[order] = np.arange(width) % BASKETS
+    place = np.repeat(np.arange(count), np.diff(rows.indptr)) * BASKETS + basket[rows.indices]
     squares = rows.data.astype(np.float64) ** 2
-    summed = np.bincount(place, weights=squares, minlength=count * number)
-    return np.sqrt(summed).astype(np.float32).reshape(count, number)
+    summed = np.bincount(place, weights=squares, minlength=count * BASKETS)
+    return np.sqrt(summed).astype(np.float32).reshape(count, BASKETS)
 
 
 @dataclass(frozen=True)
@@ -238,8 +240,8 @@ def _bounds(rows: Any, threshold: float) -> Dense | None:
     """(n, F + B) vectors whose dot products are bounds; None if too many of these reach the threshold."""
     often = np.bincount(rows.indices, minlength=rows.shape[1])
     often[np.argsort(-often, kind="stable")[MOST_OFTEN:]] = 0
-    dense, rest = divided(rows, np.flatnonzero(often > OFTEN * rows.shape[0]))
-    bounds = np.concatenate([dense, baskets(rest, BASKETS)], axis=1)
+    dense, rest = _divided(rows, np.flatnonzero(often > OFTEN * rows.shape[0]))
+    bounds = np.concatenate([dense, _baskets(rest)], axis=1)
     some = bounds[spread(len(bounds), SAMPLE)]
     reached = np.triu(some @ some.T >= _nearly(threshold), 1)
     return bounds if reached.mean() <= LOOSE / 2 else None

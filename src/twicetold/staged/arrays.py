@@ -55,13 +55,13 @@ def block(plan: Plan, name: str) -> Dense:
 def of_texts(plan: Plan, kind: str, numbers: Ints) -> NDArray[Any]:
     """(k, ...) `vectors`, or `length` in characters, of some distinct texts, which ascend."""
     ends = np.searchsorted(numbers, np.arange(len(plan.blocks) + 1) * BLOCK)
-    return np.concatenate(
-        [
-            mapped(plan, "encode", name, kind)[numbers[ends[number] : ends[number + 1]] - number * BLOCK]
-            for number, name in enumerate(plan.blocks)
-            if ends[number] < ends[number + 1]
-        ]
-    )
+    like = mapped(plan, "encode", plan.blocks[0], kind)
+    found = np.empty((len(numbers), *like.shape[1:]), like.dtype)
+    for number, name in enumerate(plan.blocks):
+        rows = slice(ends[number], ends[number + 1])
+        if rows.start < rows.stop:
+            found[rows] = mapped(plan, "encode", name, kind)[numbers[rows] - number * BLOCK]
+    return found
 
 
 class Numbers(NamedTuple):
@@ -69,23 +69,20 @@ class Numbers(NamedTuple):
 
     Attributes:
         without: (L,) those that are left out, ascending.
-        before: (L,) how many are not left out before each of these.
     """
 
     without: Ints
-    before: Ints
 
     @classmethod
     def read(cls, plan: Plan, stage: str) -> "Numbers":
         """From the files of a stage that `write` made."""
-        return cls(mapped(plan, stage, "all", "without"), mapped(plan, stage, "all", "before"))
+        return cls(mapped(plan, stage, "all", "without"))
 
     @classmethod
     def write(cls, plan: Plan, stage: str, without: Ints) -> "Numbers":
         """Write all numbers without these, which ascend, as files of a stage."""
-        numbers = cls(without, without - np.arange(len(without)))
-        write_arrays(plan, stage, "all", **numbers._asdict())
-        return numbers
+        write_arrays(plan, stage, "all", without=without)
+        return cls(without)
 
     def ranks(self, numbers: Ints) -> Ints:
         """(K,) how many are below each number."""
@@ -93,7 +90,7 @@ class Numbers(NamedTuple):
 
     def numbers(self, ranks: Ints) -> Ints:
         """(K,) the number of each rank."""
-        return ranks + np.searchsorted(self.before, ranks, side="right")
+        return ranks + np.searchsorted(self.without - np.arange(len(self.without)), ranks, side="right")
 
 
 def in_numbers(links: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:

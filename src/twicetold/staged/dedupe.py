@@ -1,7 +1,6 @@
 """A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
 
-    read → exact → distinct → threshold → encode → centres → scatter → links → components → route → group → number →
-    join
+    read → exact → distinct → threshold → encode → centres → visits → links → components → group → number → join
 
 Few texts, or with `exact` all, go by `links_all` in place of cells. Each stage is a function from files to files, in
 the module that `tasks` names. What comes out does not depend on how rows come in parts, on how many tasks run at a
@@ -51,7 +50,6 @@ class FolderGroups:
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
-        used: by stage, see `Work.used`.
     """
 
     summary: DedupeSummary
@@ -59,7 +57,6 @@ class FolderGroups:
     dropped_parts: dict[str, int]
     groups: int
     cells: int
-    used: dict[str, dict[str, float]]
 
     def to_json(self) -> dict[str, Any]:
         """The summary as it is printed and written."""
@@ -137,15 +134,14 @@ class _Stages:
         self.plan = with_shards(replace(self.plan, decision=Decision(**decision), constant=constant))
         state = digest(state, vectors["fingerprint"])
         encoded = self.all("encode", self.plan.blocks, state)
-        links, state = self._links(digest(state, decision, constant))
-        state = digest(state, settings.memory)
+        state = digest(self._links(digest(state, decision, constant)), settings.memory)
         self.plan = replace(self.plan, bins=self.one("components", state)["bins"])
         state = digest(state, *of_stage(settings, "group"))
-        grouped = list(self.all("group", numbered(self.plan.bins), state, after=("route", links)).values())
+        grouped = list(self.all("group", numbered(self.plan.bins), state).values())
         sizes = self.one("number", state)
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
-        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells, self.work.used)
+        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells)
 
     def _summary(
         self,
@@ -172,24 +168,9 @@ class _Stages:
         """Do a stage of one task, which depends on a state."""
         return self.all(stage, ["all"], state)["all"]
 
-    def all(
-        self, stage: str, names: Sequence[str], state: str, *, after: tuple[str, Sequence[str]] | None = None
-    ) -> dict[str, dict[str, Any]]:
-        """Do a stage of several tasks, each of which depends on a state.
-
-        Args:
-            stage: one of `tasks.STAGES`.
-            names: of the tasks.
-            state: digest of all that they depend on.
-            after: a stage and its tasks whose files serve this one alone: they are deleted at the end.
-        """
-        tasks = [Task(stage, name, digest(stage, state)) for name in names]
-        if after is not None and not all(done(self.plan, task) for task in tasks):
-            self.all(*after, state)
-        results = self.work.run(self.plan, tasks)
-        if after is not None:
-            shutil.rmtree(self.plan.folder / after[0], ignore_errors=True)
-        return results
+    def all(self, stage: str, names: Sequence[str], state: str) -> dict[str, dict[str, Any]]:
+        """Do a stage of several tasks, each of which depends on a state: the digest of all that they depend on."""
+        return self.work.run(self.plan, [Task(stage, name, digest(stage, state)) for name in names])
 
     def _texts(self) -> str:
         """Read and number distinct texts; a digest of them."""
@@ -214,15 +195,15 @@ class _Stages:
         self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
         return state
 
-    def _links(self, state: str) -> tuple[list[str], str]:
-        """Find links; names of the tasks, and a digest of what they found."""
+    def _links(self, state: str) -> str:
+        """Find links; a digest of what they were found by."""
         plan = self.plan
         state = digest(state, plan.cells, plan.shards)
-        stage, names = tasks_of_links(plan)
         if plan.cells:
             self.one("centres", state)
-        self.all(stage, names, state, after=("scatter", plan.blocks) if plan.cells else None)
-        return names, state
+            self.all("visits", plan.blocks, state)
+        self.all(*tasks_of_links(plan), state)
+        return state
 
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
         """Write parts; bytes of each, and of those with dropped rows."""

@@ -1,27 +1,23 @@
-"""Stages of dense vectors: `centres` of cells, `scatter` to shards, and `links`.
+"""Stages of dense vectors: `centres` of cells, `visits` of texts to these, and `links`.
 
 A shard is a part of the space of vectors that one task looks at: cells next to each other, so that the cells that a
 text visits are in few shards. Cells are halved at the median of their first principal component until there are as
 many shards as asked for. Shards do not change what is found, cells do. Few texts, or with `exact` all, go by
 `links_all`, without cells.
 
-Shape letters: C cells, D columns, b texts of a block, p visited cells, R copies of texts, one for each shard, V visits.
+Shape letters: C cells, V visits of texts of a block to cells.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
-from twicetold.files import write_file
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
 from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import block, in_numbers, mapped, of_texts, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
-
-STEP = 1 << 14  # vectors that are copied at once
 
 
 def centres(plan: Plan, name: str) -> dict[str, Any]:
@@ -58,38 +54,20 @@ def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
     return shard
 
 
-def scatter(plan: Plan, name: str) -> dict[str, Any]:
-    """The vectors of a block to the shards whose cells they visit, sorted by shard.
+def visits(plan: Plan, name: str) -> dict[str, Any]:
+    """The cells that the texts of a block visit, by shard, and the own cell of each text.
 
     Returns:
-        R.
+        V.
     """
-    vectors = block(plan, name)
-    near = nearest_centres(vectors, np.array(mapped(plan, "centres", "all", "centre")), PROBES)
-    text = np.repeat(np.arange(len(near)), near.shape[1])
+    centre, shard = (np.array(mapped(plan, "centres", "all", kind)) for kind in ("centre", "shard"))
+    near = nearest_centres(block(plan, name), centre, PROBES)
     cell = near.ravel()
-    goes = mapped(plan, "centres", "all", "shard")[cell]
-    order = np.lexsort((text, goes))
-    text, cell, goes = text[order], cell[order], goes[order]
-    begins = np.flatnonzero(np.append(True, (goes[1:] != goes[:-1]) | (text[1:] != text[:-1])))
-    copied = text[begins]
-    counts = np.bincount(goes[begins], minlength=plan.shards)
-    with write_file(plan.file("scatter", name, "vectors")) as temporary, temporary.open("wb") as file:
-        shape = (len(copied), plan.width)
-        npy.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-        for start in range(0, len(copied), STEP):
-            file.write(vectors[copied[start : start + STEP]].data)
-    write_arrays(
-        plan,
-        "scatter",
-        name,
-        starts=np.append(0, np.cumsum(counts)),
-        number=copied + bounds(name, plan.distinct)[0],
-        own=near[copied, 0],
-        visits=np.append(begins, len(text)),
-        cell=cell,
-    )
-    return {"copies": len(copied)}
+    order = np.argsort(shard[cell], kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(shard[cell], minlength=plan.shards)))
+    text = (order // near.shape[1]).astype(np.int32)
+    write_arrays(plan, "visits", name, starts=starts, text=text, cell=cell[order], own=near[:, 0])
+    return {"visits": len(cell)}
 
 
 def links(plan: Plan, name: str) -> dict[str, Any]:
@@ -105,26 +83,20 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
 
 def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
     """Numbers of the texts of a shard, its cells, and vectors."""
-    places = [mapped(plan, "scatter", name, "starts")[shard : shard + 2].tolist() for name in plan.blocks]
-    total = sum(end - begin for begin, end in places)
-    number, own = np.empty(total, np.int64), np.empty(total, np.int32)
-    counts, vectors, parts = np.empty(total, np.int64), np.empty((total, plan.width), np.float32), []
-    start = 0
-    for name, (begin, end) in zip(plan.blocks, places, strict=True):
-        rows = slice(start, start + end - begin)
-        for kind, array in (("number", number), ("own", own), ("vectors", vectors)):
-            array[rows] = mapped(plan, "scatter", name, kind)[begin:end]
-        visits = mapped(plan, "scatter", name, "visits")[begin : end + 1]
-        counts[rows] = np.diff(visits)
-        parts.append(mapped(plan, "scatter", name, "cell")[visits[0] : visits[-1]])
-        start = rows.stop
-    cell, visitor = np.concatenate(parts), np.repeat(np.arange(total), counts)
+    numbers, own, visitor, cell = [], [], [], []
+    total = 0
+    for name in plan.blocks:
+        visits = slice(*mapped(plan, "visits", name, "starts")[shard : shard + 2])
+        texts, its = np.unique(mapped(plan, "visits", name, "text")[visits], return_inverse=True)
+        numbers.append(texts.astype(np.int64) + bounds(name, plan.distinct)[0])
+        own.append(mapped(plan, "visits", name, "own")[texts])
+        visitor.append(its + total)
+        cell.append(mapped(plan, "visits", name, "cell")[visits])
+        total += len(texts)
     cells = np.flatnonzero(mapped(plan, "centres", "all", "shard") == shard)
-    member, order = np.argsort(own, kind="stable"), np.argsort(cell, kind="stable")
-    starts, ends = (np.searchsorted(own[member], cells, side) for side in ("left", "right"))
-    visits = np.append(np.searchsorted(cell[order], cells), len(cell))
-    mine = np.concatenate([member[start:end] for start, end in zip(starts, ends, strict=True)])
-    return number, Cells(mine, np.append(0, np.cumsum(ends - starts)), visitor[order], visits), vectors
+    of_shard = Cells.of(cells, *map(np.concatenate, (own, visitor, cell)))
+    number = np.concatenate(numbers)
+    return number, of_shard, of_texts(plan, "vectors", number)
 
 
 def links_all(plan: Plan, name: str) -> dict[str, Any]:

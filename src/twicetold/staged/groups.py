@@ -1,4 +1,4 @@
-"""Stages of groups: `components` of all links, `route` to bins of these, `group` in each, and `number` groups.
+"""Stages of groups: `components` of all links, in bins, `group` in each bin, and `number` groups.
 
 Links are read chunk by chunk. What is held is the component of each text that has a link, some 100 bytes a text, and
 one chunk: texts without links and the number of links cost nothing.
@@ -17,7 +17,7 @@ from twicetold.dedupe.groups import Grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links
-from twicetold.staged.arrays import LINK, Numbers, in_memory, mapped, of_texts, read_links, write_arrays
+from twicetold.staged.arrays import Numbers, in_memory, mapped, of_texts, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.texts import firsts_of
 
@@ -64,16 +64,6 @@ def _all(plan: Plan) -> Iterator[NDArray[Any]]:
         yield from read_links(plan.file(stage, name, "links"))
 
 
-def route(plan: Plan, name: str) -> dict[str, Any]:
-    """The links of a file to the bins of their components, sorted by bin."""
-    node, of_node = (mapped(plan, "components", "all", kind) for kind in ("node", "bin"))
-    links = np.concatenate([np.empty(0, LINK), *read_links(plan.file(tasks_of_links(plan)[0], name, "links"))])
-    goes = of_node[np.searchsorted(node, links["left"])]
-    starts = np.append(0, np.cumsum(np.bincount(goes, minlength=plan.bins)))
-    write_arrays(plan, "route", name, starts=starts, link=links[np.argsort(goes, kind="stable")])
-    return {}
-
-
 def group(plan: Plan, name: str) -> dict[str, Any]:
     """The groups of a bin of components, by the rule; rows keep their numbers of the whole.
 
@@ -100,11 +90,8 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
 
 def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
     """The texts of a bin, ascending, and the links between them, each once."""
-    pieces = []
-    for name in tasks_of_links(plan)[1]:
-        begin, end = mapped(plan, "route", name, "starts")[number : number + 2]
-        pieces.append(mapped(plan, "route", name, "link")[begin:end])
-    links = np.concatenate(pieces)
+    node, of_node = (mapped(plan, "components", "all", kind) for kind in ("node", "bin"))
+    links = np.concatenate([some[of_node[np.searchsorted(node, some["left"])] == number] for some in _all(plan)])
     texts = np.unique(np.concatenate([links["left"], links["right"]]))
     one, other = (np.searchsorted(texts, links[side]) for side in ("left", "right"))
     return texts, Links.of(len(texts), one, other, links["dot"] + plan.constant)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from twicetold.files import TEMPORARY
+from twicetold.files import TEMPORARY, require_apart
 from twicetold.staged.plan import DROPPED, Part, Plan, written
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -42,9 +42,7 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         FileExistsError: if something else is in it, or it is a file.
         ValueError: if it is the folder of the parts, or in it or around it.
     """
-    read, place = folder.resolve(), out.resolve()
-    if read.is_relative_to(place) or place.is_relative_to(read):
-        raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
+    require_apart(out, folder)
     if not out.exists():
         return
     if not out.is_dir():

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -19,27 +19,25 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.files import TEMPORARY, write_json
 from twicetold.staged.plan import DROPPED, Plan
-from twicetold.trained.memory import forget_peak, peak_resident
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
-VERSION = 5  # of what the stages write: another one makes all of them anew
+VERSION = 6  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ()),
     "read": ("texts", ("arrow", "row", "high", "low")),
     "exact": ("texts", ("row", "first")),
-    "distinct": ("texts", ("without", "before")),
+    "distinct": ("texts", ("without",)),
     "threshold": ("model", ()),
     "encode": ("model", ("vectors", "length")),
     "centres": ("dense", ("centre", "shard")),
-    "scatter": ("dense", ("starts", "number", "own", "visits", "cell", "vectors")),
+    "visits": ("dense", ("starts", "text", "cell", "own")),
     "links": ("dense", ("links",)),
     "links_all": ("dense", ("links",)),
     "components": ("groups", ("node", "bin")),
-    "route": ("groups", ("starts", "link")),
     "group": ("groups", ("node", "first", "representative", "probability")),
-    "number": ("groups", ("without", "before", "node", "group", "row", "probability")),
+    "number": ("groups", ("without", "node", "group", "row", "probability")),
     "join": ("texts", ("parquet",)),
 }
 """By stage: the module with its function, of the same name, and kinds of files that a task writes."""
@@ -71,15 +69,11 @@ class Done:
         digest: of all that the files depend on.
         result: in numbers and words.
         sizes: bytes of each file that was written, by its kind.
-        cpu: seconds of processor time.
-        peak: most bytes that were resident.
     """
 
     digest: str
     result: dict[str, Any]
     sizes: dict[str, int]
-    cpu: float
-    peak: int
 
 
 def run(folder: str | Path, task: Task) -> None:
@@ -90,28 +84,20 @@ def run(folder: str | Path, task: Task) -> None:
         task: of one stage.
     """
     plan = Plan.read(Path(folder))
-    forget_peak()
-    began = time.process_time()
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    stage = getattr(import_module(f"twicetold.staged.{STAGES[task.stage][0]}"), task.stage)
+    module, kinds = STAGES[task.stage]
+    kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
+    stage = getattr(import_module(f"twicetold.staged.{module}"), task.stage)
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
         result = stage(plan, task.name)
     done = Done(
         digest=task.digest,
         result=result,
-        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds(plan, task.stage)},
-        cpu=round(time.process_time() - began, 3),
-        peak=peak_resident(),
+        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds},
     )
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
-
-
-def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
-    """Kinds of files that a task of a stage writes by this plan."""
-    written = STAGES[stage][1]
-    return (*written, "dropped") if stage == "join" and plan.settings.drop else written
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:
@@ -143,7 +129,7 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Work:
     """Runs stages.
 
@@ -154,8 +140,6 @@ class Work:
 
     launch: Launch
     progress: Progress
-    used: dict[str, dict[str, float]] = field(default_factory=dict)
-    """By stage: tasks, seconds of processor time, peak bytes of a process, bytes that were written."""
 
     def run(self, plan: Plan, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
         """Do what is to be done of a stage.
@@ -181,13 +165,6 @@ class Work:
         ended = {name: mark for name, mark in marks.items() if mark is not None}
         if missing := marks.keys() - ended.keys():
             raise OSError(f"{stage}: the files of the task {min(missing)} are not there: run the same command again")
-        if ended:
-            self.used[stage] = {
-                "tasks": len(ended),
-                "cpu": round(sum(mark.cpu for mark in ended.values()), 2),
-                "peak": max(mark.peak for mark in ended.values()),
-                "bytes": sum(sum(mark.sizes.values()) for mark in ended.values()),
-            }
         return {name: mark.result for name, mark in ended.items()}
 
 

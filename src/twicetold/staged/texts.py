@@ -4,7 +4,6 @@ Shape letters: r rows of a part.
 """
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -71,7 +70,14 @@ def exact(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    rows, high, low = (np.concatenate(each) for each in zip(*_slices(plan, int(name)), strict=True))
+    step = -(-(2**64) // plan.buckets)
+    least, most = int(name) * step, min((int(name) + 1) * step, 2**64) - 1
+    slices = []
+    for part, offset in zip(plan.names, plan.offsets[:-1], strict=True):
+        row, high, low = (mapped(plan, "read", part, kind) for kind in KEY)
+        inside = slice(np.searchsorted(high, np.uint64(least)), np.searchsorted(high, np.uint64(most), side="right"))
+        slices.append((row[inside] + offset, high[inside], low[inside]))
+    rows, high, low = map(np.concatenate, zip(*slices, strict=True))
     order = np.lexsort((rows, low, high))
     rows, high, low = rows[order], high[order], low[order]
     is_first = np.append(True, (high[1:] != high[:-1]) | (low[1:] != low[:-1]))[: len(rows)]
@@ -80,15 +86,6 @@ def exact(plan: Plan, name: str) -> dict[str, Any]:
     copies = copies[np.argsort(rows[copies])]
     write_arrays(plan, "exact", name, row=rows[copies], first=first[copies])
     return {"copies": len(copies)}
-
-
-def _slices(plan: Plan, bucket: int) -> Iterator[tuple[Ints, Any, Any]]:
-    step = -(-(2**64) // plan.buckets)
-    least, most = bucket * step, min((bucket + 1) * step, 2**64) - 1
-    for part, offset in zip(plan.names, plan.offsets[:-1], strict=True):
-        row, high, low = (mapped(plan, "read", part, kind) for kind in KEY)
-        inside = slice(np.searchsorted(high, np.uint64(least)), np.searchsorted(high, np.uint64(most), side="right"))
-        yield row[inside] + offset, high[inside], low[inside]
 
 
 def distinct(plan: Plan, name: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def score_file(
     duplicates = 0
     drift = Drift(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
-        drift.add(block.texts(pair[0]), scores)
+        drift.add(block.texts(pair[0]))
         drift.add(block.texts(pair[1]))
         if decision is None:
             nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))

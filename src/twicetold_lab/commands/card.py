@@ -26,9 +26,9 @@ def card(
     A model folder without its run has no metrics, and the card says so.
     """
     from twicetold.files import write_text
-    from twicetold.trained.locate import require_model
+    from twicetold.trained.locate import folder_of
 
-    require_model(model)
+    folder_of(model)
     require_apart({"card": out}, {"weights": model})
     with progress(f"reading {model}"):
         from twicetold_lab.reporting.model_card import model_card

@@ -69,7 +69,7 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
         (("parts", "-o", "out", "--folder", "worker=4"), "expected one of workers, memory, exact"),
         (("parts", "-o", "out", "--folder", "workers=0"), "workers: expected a whole number"),
         (("parts", "-o", "out", "--folder", "exact=perhaps"), "exact: expected yes or no"),
-        (("parts", "-o", "parts/out"), "expected a folder apart from"),
+        (("parts", "-o", "parts/out"), "expected a new folder apart from"),
         (("parts", "-o", "one.parquet"), "expected a folder to write to"),
     ],
 )

@@ -118,11 +118,6 @@ def test_who_waits_at_a_terminal_is_told_what_goes_on(terminal, monkeypatch):
 @pytest.mark.parametrize(
     ("folder", "named"),
     [
-        (
-            "runs/toy_news-dae-7",
-            "python pipelines/train.py data=toy_news model=dae seed=7 hydra.run.dir=runs/toy_news-dae-7",
-        ),
-        ("build/demo/runs/toy_news-dae-0", "make demo trains it"),
         ("runs/stsb-dae-0", "expected recipe.json there; the folder has the metrics"),
         ("runs/stsb-dae-0", "dvc repro evaluate@stsb-dae-0 makes it"),
         ("elsewhere", "there is no such folder: check the name, or train it first"),

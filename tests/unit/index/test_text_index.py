@@ -19,7 +19,6 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.index import open_index, segments
 from twicetold.index.segments import Segment
-from twicetold.index.texts import SCHEMA
 from twicetold.models.bm25 import SymmetricBm25
 from twicetold.neighbours import exact_search
 from twicetold.trained.ensemble import Ensemble, Weights, constant
@@ -253,9 +252,10 @@ def test_a_search_for_less_than_one_text_is_refused(models):
         models("tfidf").index(["bank rate"]).search(["bank"], 0)
 
 
-def table_of(count):
-    numbers = [str(number) for number in range(count)]
-    return pa.table(dict(zip(SCHEMA.names, (numbers, numbers, range(count)))), schema=SCHEMA)
+def part_without(removed, vectors):
+    numbers, groups = [str(number) for number in range(17)], np.arange(17)
+    groups[removed] = segments.REMOVED
+    return Segment.of(vectors, numbers, numbers, groups)
 
 
 @settings(max_examples=30)
@@ -274,7 +274,7 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
         patch.setattr(segments, "HIGH", 2)
         patch.setattr(segments, "TILE", min(block, 20))
         patch.setattr(exact_search, "OFTEN", 0)
-        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k)
+        found = part_without(removed, kind(vectors)).search(kind(queries), k)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
     assert list(zip(found.query.tolist(), found.row.tolist())) == expected
@@ -291,7 +291,7 @@ def test_all_texts_of_a_part_from_a_dot_product_on_are_found(seed, sparsely, blo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
         patch.setattr(segments, "ROWS", 6)
-        part = Segment.of(kind(vectors), table_of(17)).without(removed)
+        part = part_without(removed, kind(vectors))
         found, earlier = (part.above(kind(queries), least, most=99, before=limit) for limit in (None, before))
     scores = queries @ np.asarray(part.vectors.todense() if sparsely else part.vectors).T
     scores[:, removed] = -np.inf

@@ -100,7 +100,9 @@ def test_cells_find_most_pairs_with_the_same_bits_and_all_where_all_cells_are_co
 def test_each_vector_is_in_one_cell_and_is_compared_with_its_own_and_the_next_ones():
     vectors = vectors_of(2, 400)
     centres = centres_of(vectors, cells.cells_for(len(vectors)))
-    blocks = Cells.of((vectors, vectors), centres, probes=3).blocks()
+    asked = cells.nearest_centres(vectors, centres, 3)
+    visitors = np.repeat(np.arange(400), 3)
+    blocks = Cells.of(np.arange(len(centres)), asked[:, 0], visitors, asked.ravel()).blocks()
     assert sorted(np.concatenate([members for _, members in blocks]).tolist()) == list(range(400))
     nearest = np.argsort(-(vectors @ centres.T), axis=1, kind="stable")[:, :3]
     for cell, (visitors, members) in enumerate(blocks):
@@ -113,7 +115,8 @@ def test_a_cell_with_several_times_the_mean_is_divided():
     crowd = np.eye(8)[[0] * 2000] + 0.05 * rng.normal(size=(2000, 8))
     vectors = np.concatenate([crowd, rng.normal(size=(2000, 8))]).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    size = np.diff(Cells.of((vectors, vectors), centres_of(vectors, cells.cells_for(len(vectors))), probes=1).start)
+    centres = centres_of(vectors, cells.cells_for(len(vectors)))
+    size = np.bincount(cells.nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres))
     assert size.max() <= 2 * cells.LARGEST * len(vectors) / len(size)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from twicetold.neighbours import sparse_join
-from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes, pairs_between
+from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes, has_dense_columns, pairs_between
 
 
 def texts_as_rows(count, columns, seed, *, signed=False, unit=True):
@@ -123,3 +123,11 @@ def test_pairs_of_rows_that_share_many_columns_are_those_of_the_product_by_bound
     assert (bounds is None) == (loose == 0)
     assert bounds is None or (bounds @ bounds.T >= similar - 1e-4).all()
     require_same(by_all_columns((rows, rows), threshold, most=10**6), np.triu(similar, 1), threshold, 1e-4)
+
+
+def test_dense_columns_are_those_that_most_rows_have():
+    rng = np.random.default_rng(0)
+    dense = sparse.csr_matrix(rng.normal(size=(60, 20)))
+    words = sparse.random(60, 500, 0.03, format="csr", rng=rng)
+    assert has_dense_columns(sparse.hstack([words, dense], format="csr"))
+    assert not has_dense_columns(sparse.hstack([words, dense[:, :10]], format="csr"))  # too few of them

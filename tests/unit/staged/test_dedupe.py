@@ -332,7 +332,7 @@ def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_pa
     (tmp_path / "out" / "mine.txt").write_text("x")
     with pytest.raises(FileExistsError, match=r"found mine\.txt"):
         deduped(run(), folder)
-    with pytest.raises(ValueError, match="expected a folder apart from"):
+    with pytest.raises(ValueError, match="expected a new folder apart from"):
         deduped(run(), folder, "in2/out")
     (folder / "part-0.csv.gz").write_bytes(b"")
     with pytest.raises(ValueError, match=r"would both be part-0\.parquet"):

@@ -1,12 +1,10 @@
 """Scores of a file of pairs, and signs that it is unlike the training texts."""
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import twicetold
-from twicetold import layout
 from twicetold.files import csv_text
 from twicetold.tables import reading
 from twicetold.tables.files import choose_pair, open_rows, write_rows
@@ -76,38 +74,3 @@ def test_unknown_words_are_a_sign(run, questions):
     few = Drift(model)
     few.add(["strange"])
     assert few.unknown_words is None
-
-
-def validated(folder, random):
-    """Scores of validation: duplicates around 0.8, others around 0.3."""
-    label = random.random(2000) < 0.4
-    score = np.where(label, random.normal(0.8, 0.1, 2000), random.normal(0.3, 0.1, 2000))
-    columns = {"split": ["val"] * 2000, "label": label.astype(np.float32), "score": score.astype(np.float32)}
-    pq.write_table(pa.table(columns), folder / layout.SCORES)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.4, 1.0])
-def test_another_share_of_duplicates_is_no_sign(share, run):
-    folder, random = run(), np.random.default_rng(0)
-    validated(folder, random)
-    likeness = Drift(twicetold.load(folder))
-    label = random.random(3000) < share
-    score = np.where(label, random.normal(0.8, 0.1, 3000), random.normal(0.3, 0.1, 3000))
-    likeness.add([], score.astype(np.float32))
-    assert likeness.distance < 0.06
-    assert list(likeness.warnings()) == []
-
-
-def test_scores_between_those_of_validation_are_a_sign(run):
-    folder, random = run(), np.random.default_rng(0)
-    validated(folder, random)
-    likeness = Drift(twicetold.load(folder))
-    likeness.add([], random.normal(0.55, 0.05, 3000).astype(np.float32))
-    assert likeness.distance > 0.3
-    assert "distributed unlike those of validation" in next(likeness.warnings())
-
-
-def test_a_model_folder_alone_has_no_scores_of_validation(run):
-    likeness = Drift(twicetold.load(run()))
-    likeness.add([], np.zeros(1000, np.float32))
-    assert likeness.distance is None
