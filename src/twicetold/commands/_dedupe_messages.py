@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from twicetold.commands._console import flush_right, tell
+from twicetold.commands._console import tell
 from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
-    from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
     from twicetold.staged.dedupe import FolderGroups
 
@@ -112,32 +111,6 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
             "linked in a chain; with --rule complete, there is no such group"
         )
     return lines
-
-
-def by_threshold(dry_run: "DryRun") -> str:
-    """A table with a row a threshold."""
-    import math
-
-    from twicetold.dedupe.dry_run import DIGITS
-
-    heads = ("", "probability", "links", "groups", "texts in groups", "largest", "dropped by --drop")
-    rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if dry_run.at[0].agreement else ()))]
-    for row in dry_run.at:
-        small = min(row.threshold, 1 - row.threshold)
-        digits = max(3, DIGITS - 1 - math.floor(math.log10(small))) if small else 3
-        counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
-        agreed = () if row.agreement is None else (row.agreement.ari, row.agreement.f1, row.agreement.b3)
-        cells = (
-            f"{row.threshold:.{digits}f}",
-            *(f"{count:,}" for count in counts),
-            *(f"{each:.3f}" for each in agreed),
-        )
-        rows.append(("*" if row.chosen else "", *cells))
-    lines = flush_right(rows, gap="  ")
-    lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {dry_run.rule}")
-    if dry_run.unfinished:
-        lines.append(f"warning: {counted(dry_run.unfinished, 'text')} may have more links at the lowest threshold")
-    return "\n".join(lines)
 
 
 def _agreement(agreement: "GroupAgreement") -> list[str]:
