@@ -22,7 +22,7 @@ from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.groups import Grouped, values_to_keep
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
-from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups
+from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.neighbours.grouping import Ints, Vectors, describe
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
@@ -54,10 +54,8 @@ def dedupe(
     _require_values(options, len(texts))
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
-    distinct, least = prepared.distinct, prepared.link.score
-    scored, candidates = prepared.search(least, progress)
-    progress("grouping")
-    links, codes = prepared.grouping(scored, candidates, least)(least)
+    distinct, matched = prepared.distinct, prepared.matched
+    links, codes, candidates = prepared.grouped(progress)
     grouped = Grouped.of(
         prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
@@ -67,11 +65,16 @@ def dedupe(
         representative=grouped.row[distinct.place],
         probability=grouped.probability[distinct.place],
         exact=distinct.exact,
-        links=prepared.in_rows(links),
+        links=TextLinks(
+            distinct.rows[links.left],
+            distinct.rows[links.right],
+            links.similarity,
+            prepared.pairs.probability(links.similarity),
+        ),
         table=table,
         summary=_summary(prepared, grouped, table, candidates, progress),
         texts=texts_of(texts),
-        why=None if prepared.matched is None else prepared.matched.explaining(links.left, links.right),
+        why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
 
 

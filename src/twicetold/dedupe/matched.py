@@ -7,7 +7,7 @@ so nothing depends on that of the rows.
 Shape letters: m distinct texts, C candidates, P pairs, D dimensions, A answers, F features.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -154,10 +154,6 @@ class MatchedTexts:
         for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
             reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
         return reasons
-
-    def explaining(self, left: Ints, right: Ints) -> Callable[[Ints], list[str]]:
-        """A function from positions of pairs to `why`."""
-        return lambda at: self.why(left[at], right[at])
 
     @cached_property
     def _place_of_text(self) -> Ints:

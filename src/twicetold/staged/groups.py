@@ -83,7 +83,7 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     texts, links = _links(plan, int(name))
     least, vectors = plan.decision.threshold, of_texts(plan, "vectors", texts)
     pairs = PairsByVectors((vectors, vectors), plan.decision, plan.constant)
-    codes = pairs.groups(links, least, plan.settings.rule, positions=texts)(least)
+    codes = pairs.groups(links, least, plan.settings.rule, positions=texts)
     grouped = Grouped.of(
         pairs, links, codes, plan.settings, lengths=lambda: of_texts(plan, "length", texts).astype(np.int64)
     )
