@@ -1,6 +1,6 @@
 """Messages of `twicetold dedupe` about a file or a folder, in sentences and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from twicetold.commands._console import tell
@@ -133,14 +133,10 @@ def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[s
     for position in loose.tolist():
         about = _group(groups, texts, names, position)
         weakest = about["weakest"]
-        lines.append(f"  {about['group']}: {_loose(about, weakest, weakest['probability'])}")
+        one, other = differing(weakest["left_text"], weakest["right_text"])
+        measures = f"{counted(about['size'], 'text')}, {about['density']:.2f}, {weakest['probability']:.3f}"
+        lines.append(f"  {about['group']}: {measures} {one!r} - {other!r}")
     return lines
-
-
-def _loose(group: Mapping[str, Any], weakest: Mapping[str, Any], score: float) -> str:
-    """A group with the place where the two texts of its weakest link differ."""
-    one, other = differing(weakest["left_text"], weakest["right_text"])
-    return f"{counted(group['size'], 'text')}, {group['density']:.2f}, {score:.3f} {one!r} - {other!r}"
 
 
 def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.limits import require_length
 from twicetold.evaluation.group_metrics import agreement_intervals, group_scores
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision_with_interval
@@ -74,8 +75,7 @@ class KnownGroups:
             ValueError: if it has another length, or no two rows have one value, or all have the same.
         """
         code = codes_of(values)
-        if len(code) != count:
-            raise ValueError(f"truth: expected a value for each of {counted(count, 'text')}, got {len(code):,}")
+        require_length("truth", code, count)
         rows = np.flatnonzero(code != MISSING)
         codes = numbered(code[rows])
         number = int(codes.max(initial=-1)) + 1

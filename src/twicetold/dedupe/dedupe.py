@@ -20,6 +20,7 @@ import numpy as np
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.groups import Grouped, values_to_keep
+from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
@@ -51,7 +52,8 @@ def dedupe(
         TypeError: if this family scores pairs only, or one text is given in place of several.
         ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    _require_values(options, len(texts))
+    if isinstance(options.keep, tuple):
+        require_length("keep", values_to_keep(*options.keep), len(texts))
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
     distinct, matched = prepared.distinct, prepared.matched
@@ -76,12 +78,6 @@ def dedupe(
         texts=texts_of(texts),
         why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
-
-
-def _require_values(options: DedupeOptions, count: int) -> None:
-    """Check the column that says which row is kept, if there is one, before anything is done."""
-    if isinstance(options.keep, tuple) and len(values := values_to_keep(*options.keep)) != count:
-        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(values):,}")
 
 
 def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:

@@ -20,7 +20,6 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import NEIGHBOURS
 from twicetold.evaluation.decision import Decision
 from twicetold.matching.candidates import EXACT, Ends, Pairs, candidates, lexical_rows, nearest_pairs, pair_dots
-from twicetold.matching.compared import Compared
 from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
@@ -86,13 +85,6 @@ class MatchedTexts:
         pairs = candidates(terms, vectors, among=among)
         matcher = Matcher.generic(sense, vectors=vectors is not None, records=bool(also))
         return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
-
-    @classmethod
-    def of_tables(cls, compared: Compared, matcher: Matcher) -> "MatchedTexts":
-        """The distinct texts of two tables."""
-        order = np.arange(len(compared.first))
-        known = compared.terms, compared.vectors, compared.pairs, compared.columns
-        return cls(order, *known, matcher, compared.also)
 
     @property
     def blank(self) -> int:

@@ -13,7 +13,7 @@ from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import unknown_texts
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.limits import Limits, require_lengths, require_list
+from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
@@ -102,8 +102,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing what texts share and what they do not")
-            known = constraints, vectors, also, thresholds.matched
-            matched, pairs = _matched(model, distinct, options, limits, *known)
+            matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
             drift = _drift(model, distinct.texts, matched.blank)
         else:
             assert vectors is not None
@@ -165,7 +164,8 @@ def _further(options: DedupeOptions, thresholds: Thresholds, count: int) -> list
     """
     require_list("also", options.also)
     columns = [strings_of(column) for column in options.also]
-    require_lengths("also", columns, count)
+    for number, column in enumerate(columns):
+        require_length(f"also[{number}]", column, count)
     if columns and not thresholds.unlabelled:
         raise TypeError(
             "also: further columns are compared by the generic matcher, and this model has a score of its own, or "
