@@ -19,12 +19,12 @@ import numpy as np
 
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
-from twicetold.dedupe.groups import Grouped, values_to_keep
+from twicetold.dedupe.groups import representatives, values_to_keep
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
-from twicetold.neighbours.grouping import Ints, Vectors, describe
+from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -58,14 +58,14 @@ def dedupe(
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
     distinct, matched = prepared.distinct, prepared.matched
     links, codes, candidates = prepared.grouped(progress)
-    grouped = Grouped.of(
-        prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
+    represented, probability = representatives(
+        prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
-    group, table = codes[distinct.place], _table(grouped, distinct.place)
+    table = _table(codes, links, distinct.place)
     return TextGroups(
-        group=group,
-        representative=grouped.row[distinct.place],
-        probability=grouped.probability[distinct.place],
+        group=codes[distinct.place],
+        representative=represented[distinct.place],
+        probability=probability[distinct.place],
         exact=distinct.exact,
         links=TextLinks(
             distinct.rows[links.left],
@@ -74,16 +74,16 @@ def dedupe(
             prepared.pairs.probability(links.similarity),
         ),
         table=table,
-        summary=_summary(prepared, grouped, table, candidates, progress),
+        summary=_summary(prepared, links, codes, table, candidates, progress),
         texts=texts_of(texts),
         why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
 
 
-def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
+def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:
     """The groups of two or more of the n texts, by the distinct text of each."""
-    described = describe(grouped.codes, grouped.links)
-    size = np.bincount(grouped.codes[place])
+    described = describe(codes, links)
+    size = np.bincount(codes[place])
     larger = np.flatnonzero(size > 1)
     return GroupsOfTexts(
         larger, size[larger], described.size[larger], described.density[larger], described.weakest[larger]
@@ -91,11 +91,16 @@ def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
 
 
 def _summary(
-    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, candidates: Candidates, progress: Progress
+    prepared: Prepared,
+    links: Links,
+    codes: Ints,
+    table: GroupsOfTexts,
+    candidates: Candidates,
+    progress: Progress,
 ) -> DedupeSummary:
     """The dedupe in numbers; warnings are told as well."""
-    distinct, links, limits = prepared.distinct, grouped.links, prepared.limits
-    group = grouped.codes[distinct.place]
+    distinct, limits = prepared.distinct, prepared.limits
+    group = codes[distinct.place]
     counts = DedupeCounts(
         texts=len(group),
         distinct=len(distinct),
@@ -108,9 +113,9 @@ def _summary(
         alone=0 if limits is None else limits.alone,
         wide=0 if limits is None else limits.wide(group),
     )
-    dropped, equal = (counts.texts - kept for kept in (int(grouped.codes.max()) + 1, counts.distinct))
+    dropped, equal = (counts.texts - kept for kept in (int(codes.max()) + 1, counts.distinct))
     many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
-    doubts = warnings_of(distinct.texts, links, grouped.codes, prepared.pairs, least=prepared.link.score)
+    doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score)
     warnings = (*([] if many is None else [many]), *doubts)
     for warning in warnings:
         progress(f"warning: {warning}")
