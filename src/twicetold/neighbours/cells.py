@@ -131,13 +131,14 @@ def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs |
     count = len(documents)
     centres = centres_of(documents[sampled(count)], cells_for(count))
     found = gathered(Cells.of(vectors, centres, probes=PROBES).pairs(vectors, threshold), 2 * most)
-    return None if found is None else once(count, *found, most=most)
+    pairs = None if found is None else once(count, *found)
+    return None if pairs is None or len(pairs[0]) > most else pairs
 
 
-def once(count: int, left: Ints, right: Ints, dots: NDArray[Any], *, most: int) -> Pairs | None:
-    """Each pair once, whichever of its texts found the other; None if there are more than `most`."""
+def once(count: int, left: Ints, right: Ints, dots: NDArray[Any]) -> Pairs:
+    """Each pair once, whichever of its texts found the other."""
     keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
-    return None if len(keys) > most else (keys // count, keys % count, dots[first])
+    return keys // count, keys % count, dots[first]
 
 
 def _k_means(vectors: Dense, count: int) -> Dense:
