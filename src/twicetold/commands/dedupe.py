@@ -80,13 +80,13 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
     """
     from twicetold.commands.ask import answers_beside
 
-    further = {
+    written = {
+        "rows": common.out,
         "links": alone.links,
         "page": alone.html,
         "dropped rows": dropped_beside(common.out) if common.drop else None,
         "answers": None if alone.ask is None else str(answers_beside(file)),
     }
-    written = {"rows": common.out, **further}
     sources = {"texts": file, "pairs": asked.pairs, "vectors": alone.compare, "weights": model}
     require_apart(written, sources, summary=common.as_json)
     if model is not None and alone.compare is None:

@@ -14,9 +14,11 @@ Shape letters: n texts, m distinct texts.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.groups import representatives, values_to_keep
@@ -54,6 +56,7 @@ def dedupe(
     """
     if isinstance(options.keep, tuple):
         require_length("keep", values_to_keep(*options.keep), len(texts))
+    truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
     distinct, matched = prepared.distinct, prepared.matched
@@ -61,9 +64,13 @@ def dedupe(
     represented, probability = representatives(
         prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
-    table = _table(codes, links, distinct.place)
+    group, table = codes[distinct.place], _table(codes, links, distinct.place)
+    summary = _summary(prepared, links, codes, table, candidates, progress)
+    if truth is not None:
+        progress("comparing with known groups")
+        summary = replace(summary, agreement=truth.agreement(group, links, distinct))
     return TextGroups(
-        group=codes[distinct.place],
+        group=group,
         representative=represented[distinct.place],
         probability=probability[distinct.place],
         exact=distinct.exact,
@@ -74,7 +81,7 @@ def dedupe(
             prepared.pairs.probability(links.similarity),
         ),
         table=table,
-        summary=_summary(prepared, links, codes, table, candidates, progress),
+        summary=summary,
         texts=texts_of(texts),
         why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
@@ -119,8 +126,4 @@ def _summary(
     warnings = (*([] if many is None else [many]), *doubts)
     for warning in warnings:
         progress(f"warning: {warning}")
-    agreement = None
-    if prepared.truth is not None:
-        progress("comparing with known groups")
-        agreement = prepared.truth.agreement(group, links, distinct)
-    return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings), agreement)
+    return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.blocking import of_rows, search_pairs
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import unknown_texts
@@ -40,7 +39,6 @@ class Prepared:
     """Texts that can be searched for links.
 
     Args:
-        options: what is a link, and what becomes of links.
         distinct: the texts.
         vectors: of the m distinct texts, as queries and as documents; None where the matcher needs none.
         pairs: their scores.
@@ -48,11 +46,9 @@ class Prepared:
         warnings: drift of the texts from those of the training, and doubts about the threshold.
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
-        truth: groups that are known for some of the n texts, to compare with.
         matched: candidate pairs that the matcher scores; None: they are searched for by the vectors.
     """
 
-    options: DedupeOptions
     distinct: DistinctTexts
     vectors: Vectors | None
     pairs: PairScores
@@ -60,7 +56,6 @@ class Prepared:
     warnings: tuple[str, ...]
     limits: Limits | None = None
     constraints: Constraints | None = None
-    truth: KnownGroups | None = None
     matched: "MatchedTexts | None" = None
 
     @classmethod
@@ -78,7 +73,6 @@ class Prepared:
         texts = texts_of(texts)
         limits = Limits.of(len(texts), options.same, options.within)
         constraints = _constraints(len(texts), options)
-        truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
@@ -113,11 +107,11 @@ class Prepared:
         warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)
+        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched)
 
     def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
         """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
-        least, rule = self.link.score, self.options.rule
+        least, rule = self.link.score, self.link.rule
         if self.matched is not None:
             candidates = self.matched.candidates
         else:
