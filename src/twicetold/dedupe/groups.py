@@ -26,7 +26,7 @@ def representatives(
     lengths: Callable[[], ArrayLike],
     distinct: DistinctTexts | None = None,
 ) -> tuple[Ints, Floats]:
-    """What represents the group of each distinct text, by the options.
+    """Representatives of the group of each distinct text, by the options.
 
     Args:
         pairs: scores of the texts.
