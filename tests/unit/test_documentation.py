@@ -155,9 +155,9 @@ def test_no_public_name_lacks_a_docstring_an_example_or_a_reference_page(tool):
 
 def test_what_a_public_name_lacks_is_told(tool, monkeypatch):
     public_names, names = tool("public_names"), tool("names")
-    monkeypatch.setattr(names, "GIVEN_BACK", (*names.GIVEN_BACK, "twicetold.dedupe.dry_run.AtThreshold"))
+    monkeypatch.setattr(names, "GIVEN_BACK", (*names.GIVEN_BACK, "twicetold.dedupe.questions.Question"))
     monkeypatch.setattr(names, "examples", lambda: "")
     found = set(public_names.lacking())
-    assert ("library", "twicetold.dedupe.dry_run.AtThreshold", "example") in found
+    assert ("library", "twicetold.dedupe.questions.Question", "example") in found
     assert ("command", "twicetold score", "example") in found
     assert ("group", "model", "example") in found

@@ -23,7 +23,6 @@ class Column:  # of pandas, polars or pyarrow, as far as types go: it has the Ar
 def use(texts: TextsLike) -> None:
     model = twicetold.fit(texts)
     model.dedupe(texts, same=[texts], keep=("newest", texts), truth=texts, within=[(texts, "3d")])
-    model.dry_run(texts)
     model.similarity(texts, texts) + model.predict_proba(texts, texts)
     model.predict(texts, texts)
     index = model.index(texts, texts)

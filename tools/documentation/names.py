@@ -24,7 +24,6 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.DedupeSummary",
     "twicetold.dedupe.results.DedupeCounts",
     "twicetold.dedupe.link_threshold.LinkThreshold",
-    "twicetold.dedupe.dry_run.DryRun",
     "twicetold.index.text_index.Match",
     "twicetold.index.growing.Added",
 )

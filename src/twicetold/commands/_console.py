@@ -26,7 +26,7 @@ def tell(*lines: str) -> None:
     print(*lines, sep="\n", file=sys.stderr)
 
 
-def flush_right(rows: Sequence[Sequence[str]], *, gap: str = " ") -> list[str]:
+def flush_right(rows: Sequence[Sequence[str]]) -> list[str]:
     """A line a row of a table, with columns flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [gap.join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

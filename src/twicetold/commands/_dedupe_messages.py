@@ -1,14 +1,13 @@
 """Messages of `twicetold dedupe` about a file or a folder, in sentences and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from twicetold.commands._console import flush_right, tell
+from twicetold.commands._console import tell
 from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
-    from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
     from twicetold.staged.dedupe import FolderGroups
 
@@ -114,32 +113,6 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
     return lines
 
 
-def by_threshold(dry_run: "DryRun") -> str:
-    """A table with a row a threshold."""
-    import math
-
-    from twicetold.dedupe.dry_run import DIGITS
-
-    heads = ("", "probability", "links", "groups", "texts in groups", "largest", "dropped by --drop")
-    rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if dry_run.at[0].agreement else ()))]
-    for row in dry_run.at:
-        small = min(row.threshold, 1 - row.threshold)
-        digits = max(3, DIGITS - 1 - math.floor(math.log10(small))) if small else 3
-        counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
-        agreed = () if row.agreement is None else (row.agreement.ari, row.agreement.f1, row.agreement.b3)
-        cells = (
-            f"{row.threshold:.{digits}f}",
-            *(f"{count:,}" for count in counts),
-            *(f"{each:.3f}" for each in agreed),
-        )
-        rows.append(("*" if row.chosen else "", *cells))
-    lines = flush_right(rows, gap="  ")
-    lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {dry_run.rule}")
-    if dry_run.unfinished:
-        lines.append(f"warning: {counted(dry_run.unfinished, 'text')} may have more links at the lowest threshold")
-    return "\n".join(lines)
-
-
 def _agreement(agreement: "GroupAgreement") -> list[str]:
     """Agreement of links and groups with known ones."""
     lines = [
@@ -160,14 +133,10 @@ def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[s
     for position in loose.tolist():
         about = _group(groups, texts, names, position)
         weakest = about["weakest"]
-        lines.append(f"  {about['group']}: {_loose(about, weakest, weakest['probability'])}")
+        one, other = differing(weakest["left_text"], weakest["right_text"])
+        measures = f"{counted(about['size'], 'text')}, {about['density']:.2f}, {weakest['probability']:.3f}"
+        lines.append(f"  {about['group']}: {measures} {one!r} - {other!r}")
     return lines
-
-
-def _loose(group: Mapping[str, Any], weakest: Mapping[str, Any], score: float) -> str:
-    """A group with the place where the two texts of its weakest link differ."""
-    one, other = differing(weakest["left_text"], weakest["right_text"])
-    return f"{counted(group['size'], 'text')}, {group['density']:.2f}, {score:.3f} {one!r} - {other!r}"
 
 
 def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: int) -> dict[str, Any]:

@@ -31,9 +31,6 @@ class OfFile:
         typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why, without MODEL."),
     ] = None
     html: Html = None
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold.")
-    ] = False
     ask: Annotated[
         int | None,
         typer.Option(

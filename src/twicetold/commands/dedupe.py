@@ -10,7 +10,7 @@ from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import ModelAndFile, file_format, model_and_file, with_options
 from twicetold.commands._outputs import dropped_beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
-from twicetold.printable import counted, json_text, print
+from twicetold.printable import counted
 
 
 @with_options
@@ -46,12 +46,10 @@ def dedupe(
 
 
 def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFile) -> None:
-    from dataclasses import asdict
-
     with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
-        from twicetold.commands._dedupe_messages import as_json, by_threshold, in_sentences, tell_result
+        from twicetold.commands._dedupe_messages import as_json, in_sentences, tell_result
         from twicetold.commands.ask import ask_of_file
         from twicetold.tables.streams import STANDARD
 
@@ -61,10 +59,6 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     options = options_of(read, asked)
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
-    if alone.dry_run:
-        tried = loaded.dry_run(read.texts, progress=tell, **options)
-        print(json_text(asdict(tried)) if common.as_json else by_threshold(tried))
-        return
     if (answers := written["answers"]) is not None:
         beside = dict(zip(listed(asked.also), options["also"], strict=True))
         asking: Any = {"count": alone.ask, "options": options, "beside": beside}
@@ -85,19 +79,16 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
         typer.BadParameter: if there are such.
     """
     from twicetold.commands.ask import answers_beside
-    from twicetold.tables.streams import STANDARD
 
-    further = {
+    written = {
+        "rows": common.out,
         "links": alone.links,
         "page": alone.html,
         "dropped rows": dropped_beside(common.out) if common.drop else None,
         "answers": None if alone.ask is None else str(answers_beside(file)),
     }
-    if alone.dry_run and (common.drop or common.out != STANDARD or any(further.values())):
-        raise typer.BadParameter("--dry-run writes nothing: leave out -o, --links, --html, --ask, --drop")
-    written = {"rows": common.out, **further}
     sources = {"texts": file, "pairs": asked.pairs, "vectors": alone.compare, "weights": model}
-    require_apart(written, sources, summary=common.as_json and not alone.dry_run)
+    require_apart(written, sources, summary=common.as_json)
     if model is not None and alone.compare is None:
         require_usable(model)
     return written

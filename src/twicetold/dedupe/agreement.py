@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.evaluation.group_metrics import GroupScores, agreement_intervals, group_scores
+from twicetold.dedupe.limits import require_length
+from twicetold.evaluation.group_metrics import agreement_intervals, group_scores
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision_with_interval
 from twicetold.neighbours.components import numbered
@@ -74,8 +75,7 @@ class KnownGroups:
             ValueError: if it has another length, or no two rows have one value, or all have the same.
         """
         code = codes_of(values)
-        if len(code) != count:
-            raise ValueError(f"truth: expected a value for each of {counted(count, 'text')}, got {len(code):,}")
+        require_length("truth", code, count)
         rows = np.flatnonzero(code != MISSING)
         codes = numbered(code[rows])
         number = int(codes.max(initial=-1)) + 1
@@ -86,10 +86,6 @@ class KnownGroups:
             )
         return cls(rows, codes)
 
-    def scores(self, group: Ints) -> GroupScores:
-        """Agreement of (n,) groups."""
-        return group_scores(group[self.rows], self.codes)
-
     def agreement(self, group: Ints, links: Links, distinct: DistinctTexts) -> GroupAgreement:
         """All measures.
 
@@ -98,7 +94,8 @@ class KnownGroups:
             links: of the m distinct texts.
             distinct: the texts.
         """
-        scores, ends = self.scores(group), agreement_intervals(group[self.rows], self.codes)
+        group = group[self.rows]
+        scores, ends = group_scores(group, self.codes), agreement_intervals(group, self.codes)
         measures = self._links(links, distinct)
         for name, value in (("ari", scores.ari), ("pair_f1", scores.f1), ("b3", scores.b3)):
             measures[name] = Measured(value, *ends.get(name, ()))

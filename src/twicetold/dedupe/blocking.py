@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe import candidates
 from twicetold.dedupe.candidates import Candidates, candidate_pairs
 from twicetold.dedupe.limits import Limits
+from twicetold.neighbours.cells import once
 from twicetold.neighbours.contracting import contracted
 from twicetold.neighbours.dense_join import Pairs, gathered
 from twicetold.neighbours.exact_search import nearest_rows
@@ -81,7 +82,6 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
     """
     if limits is None:
         return candidate_pairs(vectors, least, neighbours=neighbours)
-    count = len(limits.block)
     apart, packed = large_blocks(limits)
     parts = []
     for texts in apart:
@@ -89,11 +89,10 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
         parts.append(Candidates(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
     if len(packed):
         parts.append(_by_pieces(of_rows(vectors, packed), limits.take(packed), packed, least, neighbours))
-    left, right = (np.concatenate([getattr(part, side) for part in parts]) for side in ("left", "right"))
-    dots = np.concatenate([part.dots for part in parts])
-    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right", "dots"))
+    pairs = once(len(limits.block), *columns)
     unfinished, approximate = sum(part.unfinished for part in parts), any(part.approximate for part in parts)
-    return Candidates(keys // count, keys % count, dots[first], unfinished, approximate)
+    return Candidates(*pairs, unfinished, approximate)
 
 
 def large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:

@@ -73,8 +73,7 @@ def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -
         kept &= nearest.similarity >= least
     row, column = np.nonzero(kept)
     unfinished = 0 if least is None else int((kept.sum(axis=1) >= neighbours).sum())
-    pairs = once(count, row, nearest.index[row, column], nearest.similarity[row, column], most=len(row))
-    assert pairs is not None
+    pairs = once(count, row, nearest.index[row, column], nearest.similarity[row, column])
     return Candidates(*pairs, unfinished, approximate)
 
 

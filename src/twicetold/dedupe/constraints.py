@@ -145,7 +145,7 @@ class Constraints:
         part = components(count, *self.must_link)
         one, other = part[left], part[right]
         known = np.where(one == other, 1.0, np.nan)
-        known[np.isin(_keys(count, one, other), self._separate(part))] = 0.0
+        known[np.isin(pair_keys(count, one, other), self._separate(part))] = 0.0
         return known
 
     def apply(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
@@ -157,8 +157,8 @@ class Constraints:
             score: of pairs; must-link pairs become links, whatever their score.
         """
         left, right = self.must_link
-        refused = _keys(links.count, *self.cannot_link)
-        links = links.take(~np.isin(_keys(links.count, links.left, links.right), refused))
+        refused = pair_keys(links.count, *self.cannot_link)
+        links = links.take(~np.isin(pair_keys(links.count, links.left, links.right), refused))
         if len(left):
             ends = (np.concatenate([links.left, left]), np.concatenate([links.right, right]))
             links = Links.of(links.count, *ends, np.concatenate([links.similarity, score(left, right)]))
@@ -179,7 +179,7 @@ class Constraints:
         left, right, rank = links.left[order], links.right[order], np.arange(len(order))
         while True:
             one, other = part[left], part[right]
-            open_ = (one != other) & ~np.isin(_keys(links.count, one, other), self._separate(part))
+            open_ = (one != other) & ~np.isin(pair_keys(links.count, one, other), self._separate(part))
             left, right, rank, one, other = left[open_], right[open_], rank[open_], one[open_], other[open_]
             if not len(rank):
                 return part
@@ -193,7 +193,7 @@ class Constraints:
 
     def _separate(self, part: Ints) -> Ints:
         """Keys of the pairs of parts that cannot be joined."""
-        return _keys(len(part), *(part[side] for side in self.cannot_link))
+        return pair_keys(len(part), *(part[side] for side in self.cannot_link))
 
     def _require_consistent(self, count: int) -> None:
         part = components(count, *self.must_link)
@@ -206,8 +206,8 @@ class Constraints:
         before = breadth_first_order(edges, start, directed=False)[1]
         chain = []
         while text != start:
-            ends = _keys(count, np.array([text]), before[[text]].astype(np.int64))
-            chain.append(int(np.flatnonzero(self.same & (_keys(count, self.left, self.right) == ends))[0]))
+            ends = pair_keys(count, np.array([text]), before[[text]].astype(np.int64))
+            chain.append(int(np.flatnonzero(self.same & (pair_keys(count, self.left, self.right) == ends))[0]))
             text = int(before[text])
         raise Contradiction(int(wrong[0]), chain[::-1])
 
@@ -221,5 +221,6 @@ def _rows(values: ArrayLike) -> Ints:
     return rows.astype(np.int64)
 
 
-def _keys(count: int, one: Ints, other: Ints) -> Ints:
+def pair_keys(count: int, one: Ints, other: Ints) -> Ints:
+    """A number for each pair, the same for both orders, of things numbered below `count`."""
     return np.minimum(one, other) * count + np.maximum(one, other)

@@ -14,16 +14,19 @@ Shape letters: n texts, m distinct texts.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
-from twicetold.dedupe.groups import Grouped, values_to_keep
+from twicetold.dedupe.groups import representatives, values_to_keep
+from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
-from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups
-from twicetold.neighbours.grouping import Ints, Vectors, describe
+from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
+from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -51,40 +54,43 @@ def dedupe(
         TypeError: if this family scores pairs only, or one text is given in place of several.
         ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    _require_values(options, len(texts))
+    if isinstance(options.keep, tuple):
+        require_length("keep", values_to_keep(*options.keep), len(texts))
+    truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
-    distinct, least = prepared.distinct, prepared.link.score
-    scored, candidates = prepared.search(least, progress)
-    progress("grouping")
-    links, codes = prepared.grouping(scored, candidates, least)(least)
-    grouped = Grouped.of(
-        prepared.pairs, links, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
+    distinct, matched = prepared.distinct, prepared.matched
+    links, codes, candidates = prepared.grouped(progress)
+    represented, probability = representatives(
+        prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
-    group, table = codes[distinct.place], _table(grouped, distinct.place)
+    group, table = codes[distinct.place], _table(codes, links, distinct.place)
+    summary = _summary(prepared, links, codes, table, candidates, progress)
+    if truth is not None:
+        progress("comparing with known groups")
+        summary = replace(summary, agreement=truth.agreement(group, links, distinct))
     return TextGroups(
         group=group,
-        representative=grouped.row[distinct.place],
-        probability=grouped.probability[distinct.place],
+        representative=represented[distinct.place],
+        probability=probability[distinct.place],
         exact=distinct.exact,
-        links=prepared.in_rows(links),
+        links=TextLinks(
+            distinct.rows[links.left],
+            distinct.rows[links.right],
+            links.similarity,
+            prepared.pairs.probability(links.similarity),
+        ),
         table=table,
-        summary=_summary(prepared, grouped, table, candidates, progress),
+        summary=summary,
         texts=texts_of(texts),
-        why=None if prepared.matched is None else prepared.matched.explaining(links.left, links.right),
+        why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
 
 
-def _require_values(options: DedupeOptions, count: int) -> None:
-    """Check the column that says which row is kept, if there is one, before anything is done."""
-    if isinstance(options.keep, tuple) and len(values := values_to_keep(*options.keep)) != count:
-        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(values):,}")
-
-
-def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
+def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:
     """The groups of two or more of the n texts, by the distinct text of each."""
-    described = describe(grouped.codes, grouped.links)
-    size = np.bincount(grouped.codes[place])
+    described = describe(codes, links)
+    size = np.bincount(codes[place])
     larger = np.flatnonzero(size > 1)
     return GroupsOfTexts(
         larger, size[larger], described.size[larger], described.density[larger], described.weakest[larger]
@@ -92,11 +98,16 @@ def _table(grouped: Grouped, place: Ints) -> GroupsOfTexts:
 
 
 def _summary(
-    prepared: Prepared, grouped: Grouped, table: GroupsOfTexts, candidates: Candidates, progress: Progress
+    prepared: Prepared,
+    links: Links,
+    codes: Ints,
+    table: GroupsOfTexts,
+    candidates: Candidates,
+    progress: Progress,
 ) -> DedupeSummary:
     """The dedupe in numbers; warnings are told as well."""
-    distinct, links, limits = prepared.distinct, grouped.links, prepared.limits
-    group = grouped.codes[distinct.place]
+    distinct, limits = prepared.distinct, prepared.limits
+    group = codes[distinct.place]
     counts = DedupeCounts(
         texts=len(group),
         distinct=len(distinct),
@@ -109,14 +120,10 @@ def _summary(
         alone=0 if limits is None else limits.alone,
         wide=0 if limits is None else limits.wide(group),
     )
-    dropped, equal = (counts.texts - kept for kept in (int(grouped.codes.max()) + 1, counts.distinct))
+    dropped, equal = (counts.texts - kept for kept in (int(codes.max()) + 1, counts.distinct))
     many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
-    doubts = warnings_of(distinct.texts, links, grouped.codes, prepared.pairs, least=prepared.link.score)
+    doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score)
     warnings = (*([] if many is None else [many]), *doubts)
     for warning in warnings:
         progress(f"warning: {warning}")
-    agreement = None
-    if prepared.truth is not None:
-        progress("comparing with known groups")
-        agreement = prepared.truth.agreement(group, links, distinct)
-    return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings), agreement)
+    return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings))

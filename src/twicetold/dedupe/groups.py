@@ -1,111 +1,57 @@
 """Stages of groups over arrays, in memory or mapped from files: who represents a group.
 
-A file in memory and a bin of a folder have the same stages: links from a threshold on (`pairs.groups`), `Grouped`, and
-warnings (`caution`). A group is represented by a distinct text, by links and vectors, or by a row, by a column.
+A file in memory and a bin of a folder have the same stages: links from a threshold on (`pairs.groups`),
+`representatives`, and warnings (`caution`). A group is represented by a distinct text, or by a row, by a column.
 
 Shape letters: m distinct texts, n rows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.options import KEEP_BY, DedupeOptions, Keep, KeepBy
+from twicetold.dedupe.options import KEEP_BY, DedupeOptions, KeepBy
 from twicetold.dedupe.pairs import PairScores
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors
-from twicetold.neighbours.nearest import row_dots
+from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.tables.columns import Column, numbers_of, times_of
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """Distinct texts in groups.
+def representatives(
+    pairs: PairScores,
+    codes: Ints,
+    options: DedupeOptions,
+    *,
+    lengths: Callable[[], ArrayLike],
+    distinct: DistinctTexts | None = None,
+) -> tuple[Ints, Floats]:
+    """Representatives of the group of each distinct text, by the options.
 
     Args:
-        links: between them.
+        pairs: scores of the texts.
         codes: (m,) group of each.
-        row: (m,) that represents the group of each; of a folder, the number of its distinct text.
-        probability: (m,) that a text says the same as its representative; 1 of itself.
-    """
-
-    links: Links
-    codes: Ints
-    row: Ints
-    probability: Floats
-
-    @classmethod
-    def of(
-        cls,
-        pairs: PairScores,
-        links: Links,
-        codes: Ints,
-        options: DedupeOptions,
-        *,
-        lengths: Callable[[], ArrayLike],
-        distinct: DistinctTexts | None = None,
-    ) -> "Grouped":
-        """Groups with their representatives by the options.
-
-        Args:
-            pairs: scores of the texts.
-            links: between them.
-            codes: (m,) group of each.
-            options: what represents a group.
-            lengths: gives (m,) characters of the texts.
-            distinct: the texts with their rows; None: of a folder.
-        """
-        if isinstance(options.keep, tuple):
-            assert distinct is not None
-            rows = best_rows(codes[distinct.place], values_to_keep(*options.keep))
-            survivor = distinct.place[rows]
-        else:
-            survivor = survivors(codes, links, options.keep, lengths, pairs.vectors)
-            rows = survivor if distinct is None else distinct.rows[survivor]
-        representative = survivor[codes]
-        probability = np.ones(len(codes))
-        other = np.flatnonzero(representative != np.arange(len(codes)))
-        probability[other] = pairs.probability(pairs.score(other, representative[other]))
-        return cls(links, codes, rows[codes], probability)
-
-
-def survivors(codes: Ints, links: Links, keep: Keep, lengths: Callable[[], ArrayLike], vectors: Vectors | None) -> Ints:
-    """(groups,) the distinct text that represents each group; of several as good the first one.
-
-    Args:
-        codes: (m,) group of each text.
-        links: between them.
-        keep: what the text has most of.
+        options: what represents a group.
         lengths: gives (m,) characters of the texts.
-        vectors: of the texts; None: links say what is central.
+        distinct: the texts with their rows; None: of a folder.
+
+    Returns:
+        (m,) rows, or of a folder numbers of distinct texts, and the (m,) probability that a text says the same; 1 of
+        what represents a group itself.
     """
-    if keep == "first":
-        return np.unique(codes, return_index=True)[1]
-    return best_rows(
-        codes, np.asarray(lengths(), np.float64) if keep == "longest" else _centrality(codes, links, vectors)
-    )
-
-
-def _centrality(codes: Ints, links: Links, vectors: Vectors | None) -> Floats:
-    """(m,) sum of the similarities of a text to the others of its group; without vectors, of its links in the group."""
-    inside = codes[links.left] == codes[links.right]
-    if vectors is None:
-        ends = np.concatenate([links.left[inside], links.right[inside]])
-        weights = np.tile(links.similarity[inside], 2)
-        return np.bincount(ends, weights=weights, minlength=len(codes)).astype(np.float64)
-    several = np.flatnonzero(np.bincount(codes)[codes] > 2)  # of two texts, both are as central
-    centrality = np.zeros(len(codes))
-    if len(several):
-        groups, place = np.unique(codes[several], return_inverse=True)
-        shape = (len(groups), len(several))
-        belongs = sparse.csr_matrix((np.ones(len(several), np.float32), (place, np.arange(len(several)))), shape=shape)
-        mine, others = vectors[0][several], vectors[1][several]
-        rows = np.arange(len(several))
-        centrality[several] = row_dots(mine, rows, belongs @ others, place) - row_dots(mine, rows, others, rows)
-    return centrality
+    if isinstance(options.keep, tuple):
+        assert distinct is not None
+        rows = best_rows(codes[distinct.place], values_to_keep(*options.keep))
+        survivor = distinct.place[rows]
+    else:
+        value = np.asarray(lengths() if options.keep == "longest" else np.zeros(len(codes)), np.float64)
+        survivor = best_rows(codes, value)
+        rows = survivor if distinct is None else distinct.rows[survivor]
+    representative = survivor[codes]
+    probability = np.ones(len(codes))
+    other = np.flatnonzero(representative != np.arange(len(codes)))
+    probability[other] = pairs.probability(pairs.score(other, representative[other]))
+    return rows[codes], probability
 
 
 def values_to_keep(by: KeepBy, values: Column) -> Floats:

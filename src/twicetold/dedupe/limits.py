@@ -61,7 +61,8 @@ class Limits:
         sizes = [size_of(size) for _, size in within]
         values = [(times_of if timed else numbers_of)(each[0]) for each, (_, timed) in zip(within, sizes, strict=True)]
         for name, columns in (("same", codes), ("within", values)):
-            require_lengths(name, columns, count)
+            for number, column in enumerate(columns):
+                require_length(f"{name}[{number}]", column, count)
         missing = np.zeros(count, bool)
         block = np.zeros(count, np.int64)
         for code in codes:
@@ -112,14 +113,11 @@ def require_list(name: str, columns: object, *, example: str = "[column]") -> No
         raise TypeError(f"{name}: expected a list, such as {example}, got {type(columns).__name__}")
 
 
-def require_lengths(name: str, columns: Sequence[Sized], count: int) -> None:
-    """Check that columns have n values each.
+def require_length(name: str, column: Sized, count: int) -> None:
+    """Check that a column has n values.
 
     Raises:
-        ValueError: if one has another number.
+        ValueError: if it has another number.
     """
-    for number, column in enumerate(columns):
-        if len(column) != count:
-            raise ValueError(
-                f"{name}[{number}]: expected a value for each of {counted(count, 'text')}, got {len(column):,}"
-            )
+    if len(column) != count:
+        raise ValueError(f"{name}: expected a value for each of {counted(count, 'text')}, got {len(column):,}")

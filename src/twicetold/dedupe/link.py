@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.assignment import assignment
 from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.limits import Limits, require_length
 from twicetold.dedupe.linked_rows import LinkedRows, rows_of
 from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
@@ -148,7 +148,9 @@ class TwoTables:
             known = _of_both(sides, vectors, lexical=lexical)
         compared = compare(texts, vectors=known, also=further, split=counts[0])
         matcher = matcher or Matcher.generic(vectors=known is not None, records=bool(also))
-        return cls(sides, limits, compared, MatchedTexts.of_tables(compared, matcher))
+        of_texts = compared.terms, compared.vectors, compared.pairs, compared.columns
+        matched = MatchedTexts(np.arange(len(compared.first)), *of_texts, matcher, compared.also)
+        return cls(sides, limits, compared, matched)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -312,7 +314,5 @@ def _both(
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{name}[{number}], {side}: {error}") from error
-        if len(both[-1]) != count:
-            expected = f"expected a value for each of {counted(count, 'text')}"
-            raise ValueError(f"{name}[{number}], {side}: {expected}, got {len(both[-1]):,}")
+        require_length(f"{name}[{number}], {side}", both[-1], count)
     return both

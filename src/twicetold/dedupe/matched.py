@@ -7,7 +7,7 @@ so nothing depends on that of the rows.
 Shape letters: m distinct texts, C candidates, P pairs, D dimensions, A answers, F features.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -20,7 +20,6 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import NEIGHBOURS
 from twicetold.evaluation.decision import Decision
 from twicetold.matching.candidates import EXACT, Ends, Pairs, candidates, lexical_rows, nearest_pairs, pair_dots
-from twicetold.matching.compared import Compared
 from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
@@ -87,13 +86,6 @@ class MatchedTexts:
         matcher = Matcher.generic(sense, vectors=vectors is not None, records=bool(also))
         return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
 
-    @classmethod
-    def of_tables(cls, compared: Compared, matcher: Matcher) -> "MatchedTexts":
-        """The distinct texts of two tables."""
-        order = np.arange(len(compared.first))
-        known = compared.terms, compared.vectors, compared.pairs, compared.columns
-        return cls(order, *known, matcher, compared.also)
-
     @property
     def blank(self) -> int:
         """Number of texts without a word, a symbol or a vector, so that they are like no other."""
@@ -154,10 +146,6 @@ class MatchedTexts:
         for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
             reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
         return reasons
-
-    def explaining(self, left: Ints, right: Ints) -> Callable[[Ints], list[str]]:
-        """A function from positions of pairs to `why`."""
-        return lambda at: self.why(left[at], right[at])
 
     @cached_property
     def _place_of_text(self) -> Ints:

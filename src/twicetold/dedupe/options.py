@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # with them come numpy and pyarrow, for which --help does not
 
     from twicetold.tables.columns import Column, Size
 
-Keep: TypeAlias = Literal["first", "longest", "most-central"]
+Keep: TypeAlias = Literal["first", "longest"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
 KeepBy: TypeAlias = Literal["newest", "oldest", "highest", "lowest"]
 KEEP_BY: tuple[KeepBy, ...] = get_args(KeepBy)
@@ -58,9 +58,8 @@ class DedupeOptions:
             thing, or the same event or `topic`, as in headlines by story.
         rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
             pair of two groups to reach the threshold.
-        keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
-            similarity to the others. Or by a column, such as `("newest", frame["date"])`: `newest`, `oldest`,
-            `highest` or `lowest`.
+        keep: what represents a group: its `first` text, or its `longest`. Or by a column, such as
+            `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
         same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal values
             in all of them, so that no group has several. A text without a value is linked with none.
         within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as

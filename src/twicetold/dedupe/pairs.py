@@ -20,7 +20,6 @@ from twicetold.printable import counted
 from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 
-Groups: TypeAlias = Callable[[float], Ints]
 PAIRS = 65_536  # pairs that are scored at a time
 
 
@@ -62,8 +61,8 @@ class PairsByVectors:
         *,
         positions: Ints | None = None,
         start: Merges | None = None,
-    ) -> Groups:
-        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
+    ) -> Ints:
+        """(m,) groups by the links that reach a score.
 
         Args:
             links: between them.
@@ -76,7 +75,7 @@ class PairsByVectors:
         dots = replace(links, similarity=links.similarity - self.constant)
         least_dot = self.least_dot(least)
         merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, positions=positions, start=start)
-        return lambda score: merges.cut(self.least_dot(score))
+        return merges.cut(least_dot)
 
 
 class ScoredTexts(Protocol):
@@ -121,19 +120,15 @@ class PairsByModel:
         progress(f"scoring {counted(len(candidates.left), 'pair')}")
         return self.score(candidates.left, candidates.right)
 
-    def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:
-        """A function from a score, `least` or higher, to the (m,) groups by the links that reach it.
+    def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Ints:
+        """(m,) groups by the links that reach a score.
 
         There are no merges to start with, as dense places are known by dot products.
         """
         assert start is None
-
-        def probability(score: float) -> float:
-            return float(self.probability(np.array([score]))[0])
-
+        threshold = float(self.probability(np.array([least]))[0])
         by_probability = replace(links, similarity=self.probability(links.similarity))
-        merges = merge(by_probability, rule=rule, threshold=probability(least))
-        return lambda score: merges.cut(probability(score))
+        return merge(by_probability, rule=rule, threshold=threshold).cut(threshold)
 
 
 PairScores: TypeAlias = PairsByVectors | PairsByModel

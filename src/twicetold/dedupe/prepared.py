@@ -7,17 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.blocking import of_rows, search_pairs
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import unknown_texts
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.limits import Limits, require_lengths, require_list
+from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
-from twicetold.dedupe.results import TextLinks
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
@@ -28,6 +26,7 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+from twicetold.trained.threshold_record import MatcherRecord
 
 if TYPE_CHECKING:
     from twicetold.dedupe.matched import MatchedTexts
@@ -40,7 +39,6 @@ class Prepared:
     """Texts that can be searched for links.
 
     Args:
-        options: what is a link, and what becomes of links.
         distinct: the texts.
         vectors: of the m distinct texts, as queries and as documents; None where the matcher needs none.
         pairs: their scores.
@@ -48,11 +46,9 @@ class Prepared:
         warnings: drift of the texts from those of the training, and doubts about the threshold.
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
-        truth: groups that are known for some of the n texts, to compare with.
         matched: candidate pairs that the matcher scores; None: they are searched for by the vectors.
     """
 
-    options: DedupeOptions
     distinct: DistinctTexts
     vectors: Vectors | None
     pairs: PairScores
@@ -60,7 +56,6 @@ class Prepared:
     warnings: tuple[str, ...]
     limits: Limits | None = None
     constraints: Constraints | None = None
-    truth: KnownGroups | None = None
     matched: "MatchedTexts | None" = None
 
     @classmethod
@@ -78,7 +73,6 @@ class Prepared:
         texts = texts_of(texts)
         limits = Limits.of(len(texts), options.same, options.within)
         constraints = _constraints(len(texts), options)
-        truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
@@ -102,8 +96,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing what texts share and what they do not")
-            matched = _matched(model, distinct, options, limits, vectors, also)
-            matched, pairs = _moved(matched, thresholds, constraints)
+            matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
             drift = _drift(model, distinct.texts, matched.blank)
         else:
             assert vectors is not None
@@ -114,10 +107,11 @@ class Prepared:
         warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(options, distinct, vectors, pairs, link, warnings, limits, constraints, truth, matched)
+        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched)
 
-    def search(self, least: float, progress: Progress) -> tuple[Links, Candidates]:
-        """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
+    def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
+        """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
+        least, rule = self.link.score, self.link.rule
         if self.matched is not None:
             candidates = self.matched.candidates
         else:
@@ -127,28 +121,16 @@ class Prepared:
                 self.vectors,
                 self.pairs.least_dot(least),
                 neighbours=NEIGHBOURS,
-                rule=self.options.rule,
+                rule=rule,
                 limits=None if self.limits is None else self.limits.take(self.distinct.rows),
             )
         score = self.pairs.score_candidates(candidates, progress)
-        return Links.of(len(self.distinct), candidates.left, candidates.right, score), candidates
-
-    def grouping(self, links: Links, candidates: Candidates, least: float) -> Callable[[float], tuple[Links, Ints]]:
-        """A function from a score, `least` or higher, to the links that reach it and the (m,) groups."""
-        groups = self.pairs.groups(links, least, self.options.rule, start=candidates.start)
-
-        def at(score: float) -> tuple[Links, Ints]:
-            reaching, codes = links.at_least(score), groups(score)
-            if self.constraints is None:
-                return reaching, codes
-            return self.constraints.apply(reaching, codes, self.pairs.score)
-
-        return at
-
-    def in_rows(self, links: Links) -> TextLinks:
-        """Pairs of distinct texts by rows of the texts."""
-        rows, probability = self.distinct.rows, self.pairs.probability(links.similarity)
-        return TextLinks(rows[links.left], rows[links.right], links.similarity, probability)
+        scored = Links.of(len(self.distinct), candidates.left, candidates.right, score)
+        progress("grouping")
+        links, codes = scored.at_least(least), self.pairs.groups(scored, least, rule, start=candidates.start)
+        if self.constraints is not None:
+            links, codes = self.constraints.apply(links, codes, self.pairs.score)
+        return links, codes, candidates
 
 
 def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
@@ -176,7 +158,8 @@ def _further(options: DedupeOptions, thresholds: Thresholds, count: int) -> list
     """
     require_list("also", options.also)
     columns = [strings_of(column) for column in options.also]
-    require_lengths("also", columns, count)
+    for number, column in enumerate(columns):
+        require_length(f"also[{number}]", column, count)
     if columns and not thresholds.unlabelled:
         raise TypeError(
             "also: further columns are compared by the generic matcher, and this model has a score of its own, or "
@@ -209,13 +192,15 @@ def _matched(
     distinct: DistinctTexts,
     options: DedupeOptions,
     limits: Limits | None,
+    constraints: Constraints | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
-) -> "MatchedTexts":
-    """Distinct texts as the generic matcher compares them."""
-    from twicetold.dedupe.matched import MatchedTexts  # with scikit-learn
+    moved: MatcherRecord | None,
+) -> tuple["MatchedTexts", PairsByModel]:
+    """Distinct texts as the matcher compares them, moved by labels or by answers about these, and scores of pairs."""
+    from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
 
-    return MatchedTexts.of(
+    matched = MatchedTexts.of(
         model.trained,
         distinct.texts,
         sense=options.sense,
@@ -223,20 +208,11 @@ def _matched(
         searched=vectors,
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
     )
-
-
-def _moved(
-    matched: "MatchedTexts", thresholds: Thresholds, constraints: Constraints | None
-) -> tuple["MatchedTexts", PairsByModel]:
-    """The same moved by labels, or by answers about these texts, and the scores of its pairs."""
-    from twicetold.dedupe.matched import LOG_ODDS
-
-    if (moved := thresholds.matched) is not None:
+    if moved is not None:
         matched = replace(matched, matcher=moved.matcher)
-        return matched, PairsByModel(matched, moved.decision)
-    if constraints is not None:
+    elif constraints is not None:
         matched = matched.answered(constraints.left, constraints.right, constraints.same)
-    return matched, PairsByModel(matched, LOG_ODDS)
+    return matched, PairsByModel(matched, LOG_ODDS if moved is None else moved.decision)
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

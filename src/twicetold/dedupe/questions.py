@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from twicetold.dedupe.constraints import Constraints
+from twicetold.dedupe.constraints import Constraints, pair_keys
 from twicetold.dedupe.matched import MatchedTexts
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.prepared import Prepared
@@ -178,12 +178,7 @@ class Questions:
         Args:
             part: (m,) the part of each text; those that are the same by the answers are in one.
         """
-
-        def keys(left: Ints, right: Ints) -> Ints:
-            one, other = part[left], part[right]
-            return np.minimum(one, other) * len(part) + np.maximum(one, other)
-
-        asked = (self._place[np.asarray(side, np.int64)] for side in self._answers[:2])
-        candidates = self._matched.candidates
-        within: NDArray[np.bool_] = part[candidates.left] == part[candidates.right]
-        return within | np.isin(keys(candidates.left, candidates.right), keys(*asked))
+        asked = (part[self._place[np.asarray(side, np.int64)]] for side in self._answers[:2])
+        one, other = (part[side] for side in (self._matched.candidates.left, self._matched.candidates.right))
+        closed = np.isin(pair_keys(len(part), one, other), pair_keys(len(part), *asked))
+        return np.asarray((one == other) | closed)

@@ -123,7 +123,7 @@ class DedupeSummary:
         counts: of texts, links and groups.
         threshold: of links, with what is known of it.
         warnings: what a person should know before rows are dropped: drift from the texts that the model was trained
-            on, that the texts show no threshold, and what `twicetold.dedupe.caution` finds in the groups.
+            on, and what `twicetold.dedupe.caution` finds in the groups.
         agreement: with groups that are known, if some are.
     """
 

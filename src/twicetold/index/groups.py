@@ -98,7 +98,7 @@ class Grouping:
         candidates = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.manifest.neighbours, rule=rule)
         scores = pairs.score_candidates(candidates, lambda _: None)
         links = Links.of(len(distinct), candidates.left, candidates.right, scores)
-        codes = pairs.groups(links, floor, rule, start=candidates.start)(floor)
+        codes = pairs.groups(links, floor, rule, start=candidates.start)
         return codes[distinct.place]
 
 

@@ -138,13 +138,14 @@ def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs |
     own = asked[:, 0] if queries is documents else nearest_centres(documents, centres, 1)[:, 0]
     cells = Cells.of(np.arange(len(centres)), own, np.repeat(np.arange(len(asked)), asked.shape[1]), asked.ravel())
     found = gathered(cells.pairs(vectors, threshold), 2 * most)
-    return None if found is None else once(count, *found, most=most)
+    pairs = None if found is None else once(count, *found)
+    return None if pairs is None or len(pairs[0]) > most else pairs
 
 
-def once(count: int, left: Ints, right: Ints, dots: NDArray[Any], *, most: int) -> Pairs | None:
-    """Each pair once, whichever of its texts found the other; None if there are more than `most`."""
+def once(count: int, left: Ints, right: Ints, dots: NDArray[Any]) -> Pairs:
+    """Each pair once, whichever of its texts found the other."""
     keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
-    return None if len(keys) > most else (keys // count, keys % count, dots[first])
+    return keys // count, keys % count, dots[first]
 
 
 def _k_means(vectors: Dense, count: int) -> Dense:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.caution import chains_in, evenly
-from twicetold.dedupe.groups import Grouped
+from twicetold.dedupe.groups import representatives
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links
@@ -73,12 +73,12 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     texts, links = _links(plan, int(name))
     least, vectors = plan.decision.threshold, of_texts(plan, "vectors", texts)
     pairs = PairsByVectors((vectors, vectors), plan.decision, plan.constant)
-    codes = pairs.groups(links, least, plan.settings.rule, positions=texts)(least)
-    grouped = Grouped.of(
-        pairs, links, codes, plan.settings, lengths=lambda: of_texts(plan, "length", texts).astype(np.int64)
+    codes = pairs.groups(links, least, plan.settings.rule, positions=texts)
+    represented, probability = representatives(
+        pairs, codes, plan.settings, lengths=lambda: of_texts(plan, "length", texts).astype(np.int64)
     )
     first = np.unique(codes, return_index=True)[1][codes]
-    columns = {"representative": texts[grouped.row], "probability": grouped.probability}
+    columns = {"representative": texts[represented], "probability": probability}
     write_arrays(plan, "group", name, node=texts, first=texts[first], **columns)
     chains, some = chains_in(codes, links, pairs, least=least), links.take(evenly(len(links), LOOKED_AT))
     return {

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Unpack
 from twicetold import layout
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.files import require_free
@@ -132,8 +131,6 @@ class Model(LoadedModel):
         >>> model = twicetold.fit(texts, lexical=True)  # a Model
         >>> model.dedupe(texts).group
         array([0, 0, 1])
-        >>> model.dry_run(texts, threshold=0.5).at[0].groups
-        1
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
@@ -175,17 +172,6 @@ class Model(LoadedModel):
                 `truth`.
         """
         return dedupe(self, texts_of(texts), DedupeOptions(**options), progress=progress)
-
-    def dry_run(
-        self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
-    ) -> DryRun:
-        """Count the links and groups that `dedupe` would find, at some ten thresholds around the one of the options.
-
-        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` changes nothing.
-
-        Arguments and errors: `dedupe`.
-        """
-        return dry_run(self, texts_of(texts), DedupeOptions(**options), progress=progress)
 
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import subprocess
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,7 +61,6 @@ def test_a_page_names_rows_by_their_ids(questions_file, tmp_path):
     page = (tmp_path / "out.html").read_text()
     assert "<td>q0, q2<td" in page
     assert " rate cut film <mark>star</mark><td>" in page
-    assert CliRunner().invoke(app, ["dedupe", f"{questions_file}", "--dry-run", "--html", "a.html"]).exit_code == 2
 
 
 @pytest.mark.parametrize(("out", "dropped"), [("u.csv", "u.dropped.csv"), ("u.csv.gz", "u.dropped.csv.gz")])
@@ -129,7 +127,6 @@ def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_
         (("--text", "group"), 1, "there is a column 'group' already"),
         (("--rule", "ward"), 2, "ward"),
         (("--json",), 2, "the rows and the summary of --json would both go to standard output"),
-        (("--dry-run", "--drop"), 2, "--dry-run writes nothing"),
         (("--format", "csv::"), 1, "expected one of comma, semicolon, tab, pipe, or the character, as delimiter"),
         (("--format", "jsonl:tab"), 2, "expected a delimiter of csv alone"),
     ],
@@ -207,22 +204,6 @@ def test_a_missing_model_or_file_is_named(arguments, said, questions_file, tmp_p
     done = CliRunner().invoke(app, ["dedupe", *arguments])
     assert done.exit_code in (1, 2)
     assert said in " ".join(done.stderr.replace("│", " ").split())
-
-
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_a_dry_run_shows_the_library_s_numbers_and_writes_nothing(form, run, twicetold, questions_file, tmp_path):
-    folder = run()
-    before = sorted(tmp_path.iterdir())
-    done = twicetold("dedupe", folder, questions_file, "--dry-run", *(["--json"] if form == "json" else []))
-    assert done.returncode == 0, done.stderr
-    found = library.load(folder).dry_run(TEXTS)
-    assert sorted(tmp_path.iterdir()) == before
-    if form == "json":
-        assert json.loads(done.stdout)["at"] == json.loads(json.dumps([asdict(row) for row in found.at]))
-        return
-    table = [line.split() for line in done.stdout.splitlines()[1 : 1 + len(found.at)]]
-    assert [int(line[-5]) for line in table] == [row.links for row in found.at]
-    assert [line[0] == "*" for line in table] == [row.chosen for row in found.at]
 
 
 def test_ids_take_the_place_of_row_numbers(run, twicetold, questions_file, tmp_path):

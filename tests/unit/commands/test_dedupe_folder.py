@@ -59,7 +59,6 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
     [
         (("parts", "-o", "out", "--id", "n"), "--id: for a file alone"),
         (("parts", "-o", "out", "--truth", "n"), "--truth: for a file alone"),
-        (("parts", "-o", "out", "--dry-run"), "--dry-run: for a file alone"),
         (("one.parquet", "-o", "out", "--folder", "workers=2"), "--folder: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
         (("parts", "-o", "out", "--keep", "newest:n"), "to keep of the groups of a folder, got 'newest:n'"),

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-import twicetold
 from twicetold.commands._dedupe_messages import MEASURES
 from twicetold.dedupe.agreement import KnownGroups
 
@@ -73,16 +72,6 @@ def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many, by_
     measures = nothing.summary.agreement.measures
     assert not {"link_precision", "text_precision"} & set(measures)
     assert measures["link_recall"].value == measures["pair_f1"].value == 0
-
-
-def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
-    model = twicetold.fit(many, lexical=True)
-    for row in model.dry_run(many, truth=truth).at:
-        asked = {} if row.chosen else {"threshold": row.threshold}
-        measures = model.dedupe(many, truth=truth, **asked).summary.agreement.measures
-        expected = [measures[name].value for name in ("ari", "pair_f1", "b3")]
-        assert [row.agreement.ari, row.agreement.f1, row.agreement.b3] == expected
-    assert all(row.agreement is None for row in model.dry_run(many).at)
 
 
 @pytest.mark.parametrize(

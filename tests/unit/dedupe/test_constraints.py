@@ -92,8 +92,6 @@ def test_constraints_hold_by_every_rule_and_the_other_groups_stay(family, rule, 
     np.testing.assert_array_equal(numbered(found.group[~touched]), numbered(before.group[~touched]))
     assert found.summary.counts.groups == len(found.table)
     assert (found.table.weakest[found.table.distinct > 1] >= 0).all()
-    dry = next(row for row in model.dry_run(texts, threshold=threshold, rule=rule, pairs=pairs).at if row.chosen)
-    assert (dry.links, dry.groups) == (found.summary.counts.links, found.summary.counts.groups)
 
 
 def test_equal_texts_of_a_cannot_link_pair_are_apart(run):

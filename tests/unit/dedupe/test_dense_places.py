@@ -66,17 +66,6 @@ def test_limits_hold_in_dense_places(rule, by_similarity):
 
 
 @pytest.mark.usefixtures("bounded")
-def test_a_dry_run_of_dense_places_counts_the_groups_of_a_dedupe(by_similarity):
-    texts = texts_of()
-    model = by_similarity(texts, 0.3)
-    tried = model.dry_run(texts)
-    assert tried.unfinished
-    done = model.dedupe(texts)
-    chosen = next(at for at in tried.at if at.chosen)
-    assert (chosen.groups, chosen.grouped) == (done.summary.counts.groups, done.summary.counts.grouped)
-
-
-@pytest.mark.usefixtures("bounded")
 def test_an_index_of_lines_of_templates_has_the_groups_of_a_dedupe(by_similarity):
     texts = texts_of()
     model = by_similarity(texts, 0.3)

@@ -166,13 +166,6 @@ def test_pairs_are_shown_with_the_least_probable_first_and_those_of_equal_texts_
     assert "Not shown" not in page
 
 
-def test_of_many_pairs_some_are_shown():
-    new = [f"garden hose {number} m" for number in range(60)]
-    linked = twicetold.link(new, new, lexical=True, one_to_one=True)
-    assert len(linked) == 60
-    assert f"Not shown: {60 - IN_NOTEBOOK} pairs." in linked._repr_html_()
-
-
 def test_no_pairs_are_no_table():
     fragment = twicetold.link([], ["a tent"])._repr_html_()
     assert "0 pairs with 0 of 0 rows on the left and 0 of 1 rows on the right." in fragment

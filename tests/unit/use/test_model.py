@@ -77,7 +77,7 @@ def test_texts_are_not_grouped_by_another_threshold_once_the_folder_of_the_model
     shutil.copytree(run() / layout.MODEL, tmp_path / "model")
     model = twicetold.load(tmp_path / "model")
     shutil.move(tmp_path / "model", tmp_path / "moved")
-    for use in (model.dedupe, model.dry_run, model.index):
+    for use in (model.dedupe, model.index):
         with pytest.raises(FileNotFoundError, match=r"is not there any more, .*: put it back, or load the model"):
             use(["a", "b"])
     assert model.predict(["a"], ["a"]).shape == (1,)
