@@ -150,12 +150,7 @@ def test_the_total_is_called_loss_and_every_part_is_a_finite_scalar(objective):
     assert all(value.shape == () and torch.isfinite(value) for value in losses.values())
 
 
-AUTOCAST = pytest.mark.xfail(raises=RuntimeError, reason="counts of triplets get the precision of autocast")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[AUTOCAST] if "batch_hard" in name else []) for name in OBJECTIVES]
-)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_in_mixed_precision_the_loss_is_still_exact(name):
     sides = torch.randn(3, 12, 4, generator=torch.Generator().manual_seed(0)).unbind()
     encoded = batch(*(side.clone() for side in sides), label=torch.arange(12) % 3)
