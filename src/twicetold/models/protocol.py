@@ -52,7 +52,7 @@ class Searchable(Protocol):
 class Linear(Searchable, Protocol):
     """A family whose embeddings are linear in the feature row, up to the length of each embedding.
 
-    A score is then a sum over pairs of a left and a right column, which `interpretation` explains.
+    A score is then a sum over pairs of a left and a right column.
     """
 
     def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:

@@ -4,7 +4,7 @@
 - `precision.json` has thresholds for a dedupe, chosen over all pairs of validation texts; not of every model;
 - `calibration.json` says on which labels `twicetold calibrate` fitted a decision again. The precision on the labels
   that a threshold was chosen on flatters; what is recorded is corrected for the choice, with a 95 % interval, among the
-  pairs that could be drawn (`twicetold.labels.link_estimates`).
+  pairs that could be drawn (`twicetold.labels.matched_links`).
 
 `evidence` says in sentences what they rest on.
 """
