@@ -25,6 +25,8 @@ from twicetold.printable import counted
 from twicetold.tables.columns import MISSING, Column, codes_of
 
 RESAMPLES = 1000
+MOST_CELLS = 10**8
+"""Groups times known groups up to which measures of groups have intervals: these take memory for each such cell."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ class KnownGroups:
             distinct: the texts.
         """
         group = group[self.rows]
-        scores, ends = group_scores(group, self.codes), agreement_intervals(group, self.codes)
+        scores, cells = group_scores(group, self.codes), len(np.unique(group)) * (int(self.codes.max()) + 1)
+        ends = agreement_intervals(group, self.codes) if cells <= MOST_CELLS else {}
         measures = self._links(links, distinct)
         for name, value in (("ari", scores.ari), ("pair_f1", scores.f1), ("b3", scores.b3)):
             measures[name] = Measured(value, *ends.get(name, ()))

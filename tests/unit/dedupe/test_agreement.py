@@ -88,3 +88,13 @@ def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many, by_
 def test_values_that_are_no_groups_are_named(values, error, message):
     with pytest.raises(error, match=message):
         KnownGroups.of(4, values)
+
+
+def test_measures_of_very_many_groups_have_no_interval(many, truth, by_similarity, monkeypatch):
+    monkeypatch.setattr("twicetold.dedupe.agreement.MOST_CELLS", 1)
+    seen = by_similarity(many, 0.35).dedupe(many, truth=truth).summary.agreement.measures
+    assert {name: seen[name].low is None for name in ("link_recall", "ari", "b3")} == {
+        "link_recall": False,
+        "ari": True,
+        "b3": True,
+    }
