@@ -35,7 +35,7 @@ demo: $(RUNS) ## the whole pipeline on two generated corpora, in minutes and wit
 	@echo "Next: change one thing and reproduce a row, docs/tutorials/reproduce-and-change.md"
 
 test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
-	@$(if $(ARGS),,echo "25 to 30 minutes on two cores; a part: make test ARGS=tests/contracts")
+	@$(if $(ARGS),,echo "about 15 minutes on two cores; a part: make test ARGS=tests/contracts")
 	@pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data, JOBS stages at a time
