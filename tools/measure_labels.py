@@ -69,13 +69,13 @@ def main() -> None:
 
 def labelled_run(one: Labelled, matcher: Matcher, count: int, seed: int) -> Run:
     """Draw by a matcher, and move it by the labels."""
-    columns, log_odds = one.compared.columns, matcher.log_odds(one.compared.columns)
+    columns, log_odds = one.comparison.columns, matcher.log_odds(one.comparison.columns)
     drawn = draw_by_probability(log_odds, pairs=count, seed=seed)
     label = one.same[drawn.rows]
     if min(label.sum(), (~label).sum()) < LEAST_OF_EACH:
         return log_odds, one.same, ()
     kept = MatchedCandidates(columns, np.ones(len(log_odds)), drawn.rows)
-    about: Any = {"file": "", "texts": len(one.compared.first), "matcher": matcher, "seed": seed}
+    about: Any = {"file": "", "texts": len(one.distinct), "matcher": matcher, "seed": seed}
     links = MatchedLinks.of(kept, drawn.rows, label, _weights(drawn), **about)
     return Matcher.from_json(links.matcher).log_odds(columns), one.same, links.promised
 

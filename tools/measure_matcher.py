@@ -71,7 +71,7 @@ def calibration(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> N
     print("|---|---:|---:|---:|---:|---:|---:|")
     for one in files:
         levels = [meaning(one, matchers[one.file.kind], level) for level in LEVELS]
-        cells = [f"{len(one.compared.first):,}", *(f"{level.precision:.2f}" for level in levels)]
+        cells = [f"{len(one.distinct):,}", *(f"{level.precision:.2f}" for level in levels)]
         print("| " + " | ".join([one.file.name, *cells, f"{levels[-1].pairs:,}", f"{levels[-1].said:.2f}"]) + " |")
     print()
 

@@ -21,20 +21,21 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.assignment import assignment
 from twicetold.dedupe.constraints import Constraints
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits, require_length
 from twicetold.dedupe.linked_rows import LinkedRows, rows_of
 from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.normal_form import normal_form
 from twicetold.printable import counted
-from twicetold.tables.columns import Column, Size, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import Column, Size, codes_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
 
 if TYPE_CHECKING:  # with them comes faiss, for which `twicetold.load` does not wait
-    from twicetold.dedupe.matched import MatchedTexts
     from twicetold.dedupe.questions import Questions
-    from twicetold.matching.compared import Compared
+    from twicetold.matching.comparison import Comparison
     from twicetold.matching.matcher import Matcher
 
 THRESHOLD = 0.5
@@ -101,8 +102,9 @@ class TwoTables:
     Args:
         texts: n of the left table and m of the right one, with single blanks.
         limits: of links between the n + m rows, if there are any.
-        compared: the distinct texts of either table.
-        matched: their candidate pairs, with the matcher.
+        distinct: the texts of either table that are distinct there; those of the left one come first.
+        equal: (E,) and (E,) distinct texts of the left and of the right table that are equal, as are further columns.
+        comparison: of the distinct texts, across the tables.
 
     Examples:
         >>> from twicetold.dedupe.link import TwoTables
@@ -116,8 +118,9 @@ class TwoTables:
 
     texts: tuple[list[str], list[str]]
     limits: Limits | None
-    compared: "Compared"
-    matched: "MatchedTexts"
+    distinct: DistinctTexts
+    equal: tuple[Ints, Ints]
+    comparison: "Comparison"
 
     @classmethod
     def of(
@@ -133,9 +136,7 @@ class TwoTables:
         matcher: "Matcher | None" = None,
     ) -> "TwoTables":
         """Arguments and errors: `link`; a matcher gives the probabilities, if it is not the generic one."""
-        from twicetold.dedupe.matched import MatchedTexts
-        from twicetold.matching.compared import compare
-        from twicetold.matching.matcher import Matcher
+        from twicetold.matching.comparison import Comparison
 
         sides = _tidy("left", left), _tidy("right", right)
         counts = len(sides[0]), len(sides[1])
@@ -146,11 +147,20 @@ class TwoTables:
             known = None if lexical else static_vectors(texts)
         else:
             known = _of_both(sides, vectors, lexical=lexical)
-        compared = compare(texts, vectors=known, also=further, split=counts[0])
-        matcher = matcher or Matcher.generic(vectors=known is not None, records=bool(also))
-        of_texts = compared.terms, compared.vectors, compared.pairs, compared.columns
-        matched = MatchedTexts(np.arange(len(compared.first)), *of_texts, matcher, compared.also)
-        return cls(sides, limits, compared, matched)
+        on_right = np.arange(len(texts)) >= counts[0]
+        alike = DistinctTexts.of(texts).apart([codes_of(normal_form(column)) for column in further])
+        distinct = alike.apart([on_right])
+        comparison = Comparison.of(
+            distinct.texts,
+            encode=lambda _, order: None if known is None else known[distinct.rows[order]],
+            also=[[column[row] for row in distinct.rows.tolist()] for column in further],
+            split=int(np.count_nonzero(~on_right[distinct.rows])),
+            matcher=matcher,
+        )
+        first, row = np.unique(alike.exact[counts[0] :], return_index=True)
+        both = first < counts[0]  # of equal texts the first one is on the left, if any is
+        equal = distinct.place[first[both]], distinct.place[counts[0] + row[both]]
+        return cls(sides, limits, distinct, equal, comparison)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -168,18 +178,17 @@ class TwoTables:
         from twicetold.dedupe.questions import Questions
 
         left, right, same = self._checked(pairs or ([], [], []))
-        first, candidates = self.compared.first, self.compared.pairs
-        allowed = np.ones(len(candidates), bool)
+        first, comparison = self.distinct.rows, self.comparison
         if self.limits is not None:
-            allowed = self.limits.allow(first[candidates.left], first[candidates.right])
+            comparison = comparison.where(self.limits.allow(*(first[side] for side in comparison.ends)))
         texts, answers = [*self.texts[0], *self.texts[1]], (left.tolist(), right.tolist(), list(same))
-        return Questions(self.matched.where(allowed), self.compared.text, first, texts, answers)
+        return Questions(comparison, self.distinct.place, first, texts, answers)
 
     def link(
         self, *, threshold: float = THRESHOLD, one_to_one: bool = False, pairs: Answers | None = None
     ) -> LinkedRows:
         """Arguments and errors: `twicetold.link`."""
-        limits, text, (count, _) = self.limits, self.compared.text, self.counts
+        limits, text, (count, _) = self.limits, self.distinct.place, self.counts
         known = Constraints.of(len(text), *self._checked(pairs or ([], [], [])))
         known.require_allowed(limits)
         left, right, probability, said = self._probable(known.of_distinct(text), threshold)
@@ -191,7 +200,8 @@ class TwoTables:
         pair, one, other = pair[keep], one[keep], other[keep]
         if one_to_one:
             rank = np.empty(len(text), np.int64)
-            rank[np.lexsort((*(limits.values if limits else ()), text))] = np.arange(len(text))
+            alphabetical = self.comparison.position[text]
+            rank[np.lexsort((*(limits.values if limits else ()), alphabetical))] = np.arange(len(text))
             gain = np.round(probability[pair] - threshold, DIGITS)
             chosen = assignment(rank[one], rank[other + count], gain)
             pair, one, other = pair[chosen], one[chosen], other[chosen]
@@ -219,14 +229,14 @@ class TwoTables:
         Texts that are equal, and so are all further columns, say the same with probability 1, unless a person says
         otherwise.
         """
-        count, (one, other) = len(self.compared.first), self.compared.equal
-        matched = self.matched.answered(known.left, known.right, known.same) if len(known) else self.matched
-        pairs = self.compared.pairs
-        ends = (known.left, one, pairs.left), (known.right, other, pairs.right)
+        count, (one, other), comparison = len(self.distinct), self.equal, self.comparison
+        if len(known):
+            comparison = comparison.answered(known.left, known.right, known.same)
+        ends = (known.left, one, comparison.ends[0]), (known.right, other, comparison.ends[1])
         left, right = (np.concatenate(side) for side in ends)
         cells, place = np.unique(left * count + right, return_index=True)
         sure = np.ones(len(known) + len(one))
-        probability = np.append(sure, matched.matcher.probability(matched.columns))[place]
+        probability = np.append(sure, comparison.probability)[place]
         left, right = np.divmod(cells, count)
         implied = known.implied(count, left, right)
         probability = np.where(np.isnan(implied), probability, implied)

@@ -20,6 +20,7 @@ from twicetold.printable import counted
 from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 
+LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
 PAIRS = 65_536  # pairs that are scored at a time
 
 

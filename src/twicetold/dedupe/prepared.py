@@ -5,9 +5,12 @@ Shape letters: n texts, m distinct texts.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from twicetold.dedupe.blocking import of_rows, search_pairs
+import numpy as np
+
+from twicetold.dedupe.blocking import large_blocks, of_rows, pairs_within, search_pairs
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import unknown_texts
 from twicetold.dedupe.constraints import Constraints
@@ -15,7 +18,7 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.pairs import PairsByModel, PairScores, pairs_of
+from twicetold.dedupe.pairs import LOG_ODDS, PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
@@ -23,13 +26,15 @@ from twicetold.printable import counted
 from twicetold.tables.columns import codes_of, strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
-from twicetold.trained.fitted import Fitted
+from twicetold.trained.fitted import Fitted, member_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.threshold_record import MatcherRecord
 
 if TYPE_CHECKING:
-    from twicetold.dedupe.matched import MatchedTexts
+    from twicetold.matching.candidates import Ends
+    from twicetold.matching.comparison import Comparison, Dense
+    from twicetold.matching.terms import Csr
 
 Progress = Callable[[str], None]
 
@@ -46,7 +51,7 @@ class Prepared:
         warnings: drift of the texts from those of the training, and doubts about the threshold.
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
-        matched: candidate pairs that the matcher scores; None: they are searched for by the vectors.
+        comparison: of the texts by the matcher; None: pairs are searched for by the vectors.
     """
 
     distinct: DistinctTexts
@@ -56,7 +61,7 @@ class Prepared:
     warnings: tuple[str, ...]
     limits: Limits | None = None
     constraints: Constraints | None = None
-    matched: "MatchedTexts | None" = None
+    comparison: "Comparison | None" = None
 
     @classmethod
     def of(
@@ -87,7 +92,7 @@ class Prepared:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        vectors, matched = None, None
+        vectors, comparison = None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
         elif limits is not None or not by_matcher:
@@ -96,8 +101,9 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing what texts share and what they do not")
-            matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
-            drift = _drift(model, distinct.texts, matched.blank)
+            comparison = _compared(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
+            pairs = PairsByModel(comparison, thresholds.matched.decision if thresholds.matched else LOG_ODDS)
+            drift = _drift(model, distinct.texts, comparison.blank)
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
@@ -107,30 +113,41 @@ class Prepared:
         warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched)
+        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, comparison)
 
     def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
         """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
-        least, rule = self.link.score, self.link.rule
-        if self.matched is not None:
-            candidates = self.matched.candidates
-        else:
-            assert self.vectors is not None
-            progress(f"searching {counted(len(self.distinct), 'text')}")
-            candidates = search_pairs(
-                self.vectors,
-                self.pairs.least_dot(least),
-                neighbours=NEIGHBOURS,
-                rule=rule,
-                limits=None if self.limits is None else self.limits.take(self.distinct.rows),
-            )
-        score = self.pairs.score_candidates(candidates, progress)
-        scored = Links.of(len(self.distinct), candidates.left, candidates.right, score)
-        progress("grouping")
-        links, codes = scored.at_least(least), self.pairs.groups(scored, least, rule, start=candidates.start)
+        links, codes, candidates = (self._by_vectors if self.comparison is None else self._by_matcher)(progress)
         if self.constraints is not None:
             links, codes = self.constraints.apply(links, codes, self.pairs.score)
         return links, codes, candidates
+
+    def _by_matcher(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
+        """The same by the comparison."""
+        assert self.comparison is not None
+        ends, score = self.comparison.ends, self.comparison.log_odds
+        candidates = Candidates(*ends, self.comparison.pairs.lexical, 0, self.comparison.approximate)
+        links = Links.of(len(self.distinct), *ends, score).at_least(self.link.score)
+        progress(f"grouping by {counted(len(links), 'link')} of {counted(len(score), 'candidate pair')}")
+        probability = self.pairs.probability(score)
+        return links, self.comparison.groups(probability, self.link.probability, self.link.rule), candidates
+
+    def _by_vectors(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
+        """The same by a search among the vectors."""
+        assert self.vectors is not None
+        least, rule = self.link.score, self.link.rule
+        progress(f"searching {counted(len(self.distinct), 'text')}")
+        candidates = search_pairs(
+            self.vectors,
+            self.pairs.least_dot(least),
+            neighbours=NEIGHBOURS,
+            rule=rule,
+            limits=None if self.limits is None else self.limits.take(self.distinct.rows),
+        )
+        score = self.pairs.score_candidates(candidates, progress)
+        scored = Links.of(len(self.distinct), candidates.left, candidates.right, score)
+        progress("grouping")
+        return scored.at_least(least), self.pairs.groups(scored, least, rule, start=candidates.start), candidates
 
 
 def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
@@ -187,7 +204,7 @@ def _separated(
     return plain.apart(keys) if keys else plain
 
 
-def _matched(
+def _compared(
     model: LoadedModel,
     distinct: DistinctTexts,
     options: DedupeOptions,
@@ -196,23 +213,41 @@ def _matched(
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
-) -> tuple["MatchedTexts", PairsByModel]:
-    """Distinct texts as the matcher compares them, moved by labels or by answers about these, and scores of pairs."""
-    from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
+) -> "Comparison":
+    """Distinct texts as the matcher compares them, moved by labels or by answers about these."""
+    from twicetold.matching.comparison import Comparison  # with faiss
 
-    matched = MatchedTexts.of(
-        model.trained,
+    among = None
+    if limits is not None and vectors is not None:
+        among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
+    comparison = Comparison.of(
         distinct.texts,
-        sense=options.sense,
-        limits=None if limits is None else limits.take(distinct.rows),
-        searched=vectors,
+        encode=lambda texts, _: member_vectors(model.trained, texts),
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
+        sense=options.sense,
+        matcher=None if moved is None else moved.matcher,
+        among=among,
     )
-    if moved is not None:
-        matched = replace(matched, matcher=moved.matcher)
-    elif constraints is not None:
-        matched = matched.answered(constraints.left, constraints.right, constraints.same)
-    return matched, PairsByModel(matched, LOG_ODDS if moved is None else moved.decision)
+    if moved is not None or constraints is None:
+        return comparison
+    return comparison.answered(constraints.left, constraints.right, constraints.same)
+
+
+def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vectors, limits: Limits) -> "Ends":
+    """Pairs within limits, by the positions of their texts in an order."""
+    from twicetold.matching.candidates import nearest_pairs
+
+    searched, limits = of_rows(searched, order), limits.take(order)
+    apart, packed = large_blocks(limits)
+    found = [(np.empty(0, np.int64),) * 2]
+    for block in apart:
+        left, right = nearest_pairs(both[block], None if vectors is None else vectors[block])
+        found.append((block[left], block[right]))
+    if len(packed):
+        near = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
+        found.append((packed[near.left], packed[near.right]))
+    ends = [np.concatenate(side) for side in zip(*found, strict=True)]
+    return np.minimum(*ends), np.maximum(*ends)
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

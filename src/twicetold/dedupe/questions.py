@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from twicetold.dedupe.constraints import Constraints, pair_keys
-from twicetold.dedupe.matched import MatchedTexts
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.prepared import Prepared
+from twicetold.matching.comparison import Comparison
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints
@@ -51,7 +51,7 @@ class Questions:
     """Questions about texts, the hardest first, and the answers to them.
 
     Args:
-        matched: m distinct texts, with their candidate pairs.
+        comparison: m distinct texts, with their candidate pairs.
         place: (n,) the distinct text of each.
         rows: (m,) a row with each distinct text.
         texts: n of them.
@@ -74,13 +74,13 @@ class Questions:
 
     def __init__(
         self,
-        matched: MatchedTexts,
+        comparison: Comparison,
         place: Ints,
         rows: Ints,
         texts: Sequence[str],
         answers: Answers = ([], [], []),
     ) -> None:
-        self._matched, self._place, self._rows = matched, place, rows
+        self._comparison, self._place, self._rows = comparison, place, rows
         self._texts, self._answers = texts, answers
 
     @classmethod
@@ -98,7 +98,7 @@ class Questions:
             TypeError: if no generic matcher compares the texts.
         """
         prepared = Prepared.of(model, texts, options, progress=progress)
-        if prepared.matched is None:
+        if prepared.comparison is None:
             raise TypeError(
                 "questions are about pairs that the generic matcher compares, and this model compares texts by a "
                 "score of its own: leave MODEL out (twicetold.fit(texts)), or let label draw pairs for it"
@@ -106,7 +106,7 @@ class Questions:
         left, right, same = options.pairs or ((), (), ())
         known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
         asked = np.asarray(left).tolist(), np.asarray(right).tolist(), known
-        return cls(prepared.matched, prepared.distinct.place, prepared.distinct.rows, texts, asked)
+        return cls(prepared.comparison, prepared.distinct.place, prepared.distinct.rows, texts, asked)
 
     @property
     def pairs(self) -> Answers:
@@ -120,17 +120,17 @@ class Questions:
         There are fewer where no more pairs of near texts are left whose answer does not follow from others.
         """
         known = self._known()
-        left, right = self._matched.candidates.left, self._matched.candidates.right
+        left, right = self._comparison.ends
         part = components(len(self._rows), *known.must_link)
         closed = np.flatnonzero(self._closed(part)).tolist()
         matcher = self._moved(known).matcher
         chosen, seen = [], set[int]()
-        for pair in questions(self._matched, matcher, closed, count=count).tolist():
+        for pair in questions(self._comparison, matcher, closed, count=count).tolist():
             parts = {int(part[left[pair]]), int(part[right[pair]])}
             if not parts & seen:
                 seen |= parts
                 chosen.append(pair)
-        probability = matcher.probability({name: column[chosen] for name, column in self._matched.columns.items()})
+        probability = matcher.probability({name: column[chosen] for name, column in self._comparison.columns.items()})
         rows = (self._rows[side[chosen]].tolist() for side in (left, right))
         return [self._question(*each) for each in zip(*rows, probability.tolist(), strict=True)]
 
@@ -169,8 +169,8 @@ class Questions:
         """The answers that say something, about distinct texts."""
         return Constraints.of(len(self._texts), *self._answers).of_distinct(self._place)
 
-    def _moved(self, known: Constraints) -> MatchedTexts:
-        return self._matched.answered(known.left, known.right, known.same)
+    def _moved(self, known: Constraints) -> Comparison:
+        return self._comparison.answered(known.left, known.right, known.same)
 
     def _closed(self, part: Ints) -> NDArray[np.bool_]:
         """(C,) true of candidates of two parts that a person was asked about, or of one part.
@@ -179,6 +179,6 @@ class Questions:
             part: (m,) the part of each text; those that are the same by the answers are in one.
         """
         asked = (part[self._place[np.asarray(side, np.int64)]] for side in self._answers[:2])
-        one, other = (part[side] for side in (self._matched.candidates.left, self._matched.candidates.right))
+        one, other = (part[side] for side in self._comparison.ends)
         closed = np.isin(pair_keys(len(part), one, other), pair_keys(len(part), *asked))
         return np.asarray((one == other) | closed)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
+from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
@@ -31,10 +31,12 @@ from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.labels.sampling import candidate_pairs, draw, draw_by_probability
+from twicetold.matching.comparison import Comparison
 from twicetold.printable import counted
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import Rows, open_rows
+from twicetold.trained.fitted import member_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
@@ -298,9 +300,8 @@ def _draw(
     matched = about.unlabelled and not of_vectors
     if matched:
         texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
-        compared = MatchedTexts.of(model.trained, texts)
-        left, right, columns = compared.candidates.left, compared.candidates.right, compared.columns
-        score = compared.log_odds if len(left) else np.empty(0)
+        comparison = Comparison.of(texts, encode=lambda ordered, _: member_vectors(model.trained, ordered))
+        (left, right), columns, score = comparison.ends, comparison.columns, comparison.log_odds
     else:
         left, right, score = candidate_pairs(model, texts)
         columns = {SCORE: score.astype(np.float32)}

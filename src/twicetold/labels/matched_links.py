@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.dedupe.matched import LOG_ODDS
+from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats

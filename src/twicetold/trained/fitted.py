@@ -9,7 +9,7 @@ texts. Where the extra `static` is installed, WordLlama's vectors are a third pa
 texts in their normal form (`features.folded`). It is an ensemble, so a text has one search vector, and all that is done
 with models can be done with it. What it cannot do is promise: its threshold and calibration are those by which the
 score comes nearest to the generic matcher (`matching.matcher`), which was learnt on other files, and it gives no
-verdict until it is calibrated on labelled pairs. Groups of texts are made by the matcher itself (`dedupe.matched`).
+verdict until it is calibrated on labelled pairs. Groups are made by the matcher itself (`matching.comparison`).
 
 Shape letters: n texts, R sampled ones, D dimensions, S columns of search vectors.
 """

@@ -67,7 +67,7 @@ def fit(
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
-    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search`
+    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.matching.comparison`); `search`
     goes by similarity. It gives no verdicts until it is calibrated on labelled pairs.
 
     Args:

@@ -41,7 +41,7 @@ def decide_measure(same: float) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifference:
     """Model a against model b on the same units.
 
     Args:
@@ -66,7 +66,7 @@ class Comparison:
 
 def compare(
     one: Sequence[PairedUnits], other: Sequence[PairedUnits], *, of_one: Sequence[float], of_other: Sequence[float]
-) -> Comparison:
+) -> PairedDifference:
     """Compare two models in a measure.
 
     McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance of the
@@ -96,10 +96,10 @@ def compare(
     degrees = effective_degrees(terms)
     half, p_value = quantile(degrees) * error if error else 0.0, two_sided(difference, error, degrees)
     order = _order(difference, terms, (of_one, of_other))
-    return Comparison(difference, difference - half, difference + half, p_value, order)
+    return PairedDifference(difference, difference - half, difference + half, p_value, order)
 
 
-def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> Comparison:
+def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedDifference:
     """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
 
     Args:
@@ -118,7 +118,7 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> Comparison:
     centre = (only_a - only_b) / (total + 2)
     error = math.sqrt(((only_a + only_b + 1) - (only_a - only_b) ** 2 / (total + 2)) / (total + 2) / (total + 2))
     low, high = max(-1.0, centre - Z * error), min(1.0, centre + Z * error)
-    return Comparison((only_a - only_b) / total, low, high, p_value)
+    return PairedDifference((only_a - only_b) / total, low, high, p_value)
 
 
 def two_sided(difference: float, error: float, degrees: float = math.inf) -> float:

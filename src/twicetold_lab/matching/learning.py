@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.compared import Compared, compare
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.matching.comparison import CUT, Comparison
 from twicetold.matching.matcher import SENSES, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.neighbours.parallel import serial_products
+from twicetold.normal_form import normal_form
+from twicetold.tables.columns import codes_of
 from twicetold.trained.fitted import static_vectors
 from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
 
@@ -39,21 +42,34 @@ class Labelled:
 
     Args:
         file: it.
-        compared: its distinct texts.
+        distinct: its distinct texts; with further columns, rows are one that are equal in all of them.
+        comparison: of these.
         same: (P,) whether the texts of each pair are in one true group, each in that of most of its rows.
     """
 
     file: LabelledFile
-    compared: Compared
+    distinct: DistinctTexts
+    comparison: Comparison
     same: NDArray[np.bool_]
+
+    def groups(self, probability: Floats, cut: float = CUT) -> NDArray[np.int64]:
+        """(n,) group of each row by (P,) probabilities; see `Comparison.groups`."""
+        groups: NDArray[np.int64] = self.comparison.groups(probability, cut)[self.distinct.place]
+        return groups
 
 
 def labelled(file: LabelledFile, *, vectors: bool, records: bool = False) -> Labelled:
     """Compare the rows of a file."""
     also = tuple(file.also.values()) if records else ()
-    compared = compare(file.texts, vectors=static_vectors(file.texts) if vectors else None, also=also)
-    group = group_of_texts(compared.text, file.truth)
-    return Labelled(file, compared, group[compared.pairs.left] == group[compared.pairs.right])
+    distinct = DistinctTexts.of(file.texts).apart([codes_of(normal_form(column)) for column in also])
+    comparison = Comparison.of(
+        distinct.texts,
+        encode=lambda texts, _: static_vectors(texts) if vectors else None,
+        also=[[column[row] for row in distinct.rows.tolist()] for column in also],
+    )
+    group = group_of_texts(distinct.place, file.truth)
+    left, right = comparison.ends
+    return Labelled(file, distinct, comparison, group[left] == group[right])
 
 
 def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.int64]:
@@ -82,7 +98,7 @@ def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
     """
     if not files:
         raise ValueError("there are no files to learn from")
-    names = tuple(files[0].compared.columns)
+    names = tuple(files[0].comparison.columns)
     rows, same, weights, number = _sampled(files, names)
     kinds = np.array([one.file.kind for one in files])[number]
     mean = np.average(rows, axis=0, weights=weights)
@@ -126,7 +142,7 @@ def _sampled(
         share = np.where(one.same, MATCHES / max(one.same.sum(), 1), OTHERS / max((~one.same).sum(), 1)).clip(max=1)
         chosen = np.flatnonzero(np.random.default_rng(0).random(len(share)) < share)
         weight = 1 / share[chosen]
-        rows = np.column_stack([one.compared.columns[name][chosen] for name in names]).astype(np.float64)
+        rows = np.column_stack([one.comparison.columns[name][chosen] for name in names]).astype(np.float64)
         weight /= weight.sum() * of_kind[one.file.kind] * len(of_kind)
         parts.append((rows, one.same[chosen], weight))
     number = np.repeat(np.arange(len(files)), [len(weight) for _, _, weight in parts])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
+from twicetold.matching.candidates import Pairs
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
@@ -22,10 +23,10 @@ PER_ROUND = 5  # questions between two updates
 
 def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
     """Scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
-    probability = matcher.probability(one.compared.columns)
+    probability = matcher.probability(one.comparison.columns)
     known = np.asarray(answered, np.int64)
     probability[known] = one.same[known]
-    return group_scores(one.compared.groups(probability), one.file.truth)
+    return group_scores(one.groups(probability), one.file.truth)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Meaning:
 
 def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
     """Meaning over the candidate pairs whose probability is at least `level`."""
-    probability = matcher.probability(one.compared.columns)
+    probability = matcher.probability(one.comparison.columns)
     kept = probability >= level
     if not kept.any():
         return Meaning(0, float("nan"), float("nan"))
@@ -51,14 +52,14 @@ def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
     """Scores of components of the pairs that reach a similarity."""
-    pairs, kept = one.compared.pairs, similarity >= threshold
-    groups = components(len(one.compared.first), pairs.left[kept], pairs.right[kept])
-    return group_scores(groups[one.compared.text], one.file.truth)
+    kept, (left, right) = similarity >= threshold, one.comparison.ends
+    groups = components(len(one.distinct), left[kept], right[kept])
+    return group_scores(groups[one.distinct.place], one.file.truth)
 
 
 def blended(one: Labelled) -> NDArray[np.float32]:
     """(P,) similarity of letters, words and vectors, or of the former alone where there are no vectors."""
-    pairs = one.compared.pairs
+    pairs: Pairs = one.comparison.pairs
     return pairs.lexical if pairs.cosine is None else BLEND * pairs.lexical + (1 - BLEND) * pairs.cosine
 
 
@@ -94,13 +95,13 @@ def groups_after(
     groups = {}
     for budget in budgets:
         while len(asked) < budget:
-            fresh = questions(one.compared, matcher, asked, count=min(PER_ROUND, budget - len(asked)), seed=seed)
+            fresh = questions(one.comparison, matcher, asked, count=min(PER_ROUND, budget - len(asked)), seed=seed)
             if not len(fresh):
                 break
             asked += fresh.tolist()
             said += (one.same[fresh] ^ (draw.random(len(fresh)) < wrong)).tolist()
-            matcher = matcher.answered(one.compared.columns, np.array(asked), np.array(said))
-        probability = matcher.probability(one.compared.columns)
+            matcher = matcher.answered(one.comparison.columns, np.array(asked), np.array(said))
+        probability = matcher.probability(one.comparison.columns)
         probability[asked] = said
-        groups[budget] = one.compared.groups(probability)
+        groups[budget] = one.groups(probability)
     return groups

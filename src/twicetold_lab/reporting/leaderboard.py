@@ -14,7 +14,7 @@ from functools import cached_property
 from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
 from twicetold_lab.evaluation import comparisons
-from twicetold_lab.evaluation.comparisons import TEXT_RANKING, Comparison, compare, decide_measure
+from twicetold_lab.evaluation.comparisons import TEXT_RANKING, PairedDifference, compare, decide_measure
 from twicetold_lab.reporting.glossary import describe, ordered
 from twicetold_lab.reporting.tables import MISSING, Estimate, Metrics, TableCell
 from twicetold_lab.runs.folder import RunFolder
@@ -76,7 +76,7 @@ class Row:
         known = not self.after or measure.endswith("_average")
         return self.metrics.get(split, {}).get(self.key(measure)) if known else None
 
-    def compared(self, other: "Row", measure: str) -> Comparison | None:
+    def compared(self, other: "Row", measure: str) -> PairedDifference | None:
         """This model minus another one on the same units of test; None where units were not kept.
 
         Raises:

@@ -1,7 +1,7 @@
 """The default on a dataset: the groups that `twicetold dedupe FILE` makes of the test texts, without a trained model.
 
 The generic matcher scores the candidate pairs of the texts, and groups are average linkage on its probabilities
-(`matching.compared`). Nothing is learnt from train. Where the matcher of the package has learnt from files of a
+(`matching.comparison`). Nothing is learnt from train. Where the matcher of the package has learnt from files of a
 dataset's kind, the one that was learnt from all other kinds takes its place (`held_out.json`, of
 `tools/learn_matcher.py`).
 
@@ -26,6 +26,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.evaluation.all_pairs import related_pairs
 from twicetold.evaluation.decision import decide
 from twicetold.evaluation.group_metrics import agreement_intervals, group_scores, without_each
@@ -33,7 +34,7 @@ from twicetold.evaluation.inputs import UNKNOWN, ScoredPairs
 from twicetold.evaluation.intervals import Ints
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, ScoreCounts
-from twicetold.matching.compared import CUT, Compared
+from twicetold.matching.comparison import CUT
 from twicetold.matching.matcher import Matcher
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
@@ -73,7 +74,7 @@ class WithoutLabels:
         group, scored = splits["test"].file.name, dict[str, ScoredPairs]()
         report = Report({"val": {}, "test": {}}, {"test": {}}, {})
         if corpus.kind == "labelled_pairs":
-            scored = {split: _scored(corpus, split, one.compared, matcher) for split, one in splits.items()}
+            scored = {split: _scored(corpus, split, one, matcher) for split, one in splits.items()}
             report = _decided(corpus, scored, evaluator)
         by_text = f"{TEXT_RANKING}{group}"
         for split, one in splits.items():
@@ -82,7 +83,7 @@ class WithoutLabels:
             report.metrics[split] |= by_pair | {by_text: texts.mean}
         report.intervals["test"][by_text] = texts.interval
         units: dict[str, PairedUnits] = {by_text: texts.units}
-        grouped = {"average": one.compared.groups(matcher.probability(one.compared.columns))}
+        grouped = {"average": one.groups(matcher.probability(one.comparison.columns))}
         grouped |= {f"after_{n}": g for n, g in groups_after(one, matcher, self.answers, seed=self.seed).items()}
         grouped["calibrated"] = self._calibrated(splits["val"], one, matcher)
         codes = codes_of(one)
@@ -96,12 +97,12 @@ class WithoutLabels:
 
     def _calibrated(self, val: Labelled, test: Labelled, matcher: Matcher) -> Ints:
         """(n,) groups of test by the matcher and the cut of validation."""
-        known, count = val.compared.columns, len(val.same)
+        known, count = val.comparison.columns, len(val.same)
         drawn = np.random.default_rng(self.seed).choice(count, min(LABELS, count), replace=False)
         moved = matcher.answered(known, drawn, val.same[drawn])
         probability = moved.probability(known)
-        best = max(CUTS, key=lambda cut: group_scores(val.compared.groups(probability, cut), codes_of(val)).b3)
-        return test.compared.groups(moved.probability(test.compared.columns), best)
+        best = max(CUTS, key=lambda cut: group_scores(val.groups(probability, cut), codes_of(val)).b3)
+        return test.groups(moved.probability(test.comparison.columns), best)
 
 
 def _matcher(data: str) -> Matcher:
@@ -133,20 +134,21 @@ def codes_of(one: Labelled) -> Ints:
 def _rankings(one: Labelled, matcher: Matcher) -> tuple[TextRanking, ScoreCounts]:
     """Rankings of the texts for each text, and of all pairs."""
     codes = codes_of(one)
-    pairs = row_pairs(one.compared, matcher.log_odds(one.compared.columns))
+    pairs = row_pairs(one.distinct, one.comparison.ends, matcher.log_odds(one.comparison.columns))
     return rank_candidates(*pairs, codes), _counts(codes, *pairs)
 
 
-def row_pairs(compared: Compared, score: Floats) -> tuple[Ints, Ints, Floats]:
+def row_pairs(distinct: DistinctTexts, ends: tuple[Ints, Ints], score: Floats) -> tuple[Ints, Ints, Floats]:
     """Three times (R,): pairs of rows whose texts are candidates or equal, and their scores; equal texts rank first.
 
     Args:
-        compared: n rows.
+        distinct: of n rows.
+        ends: (P,) and (P,) texts of the candidates.
         score: (P,) of the candidates.
     """
-    order, size = np.argsort(compared.text, kind="stable"), np.bincount(compared.text)
+    order, size = np.argsort(distinct.place, kind="stable"), np.bincount(distinct.place)
     start, several = np.cumsum(size) - size, np.flatnonzero(size > 1)
-    one, other = (np.append(side, several) for side in (compared.pairs.left, compared.pairs.right))
+    one, other = (np.append(side, several) for side in ends)
     values = np.append(score, np.full(len(several), score.max(initial=0.0) + 1))
     count = size[one] * size[other]
     pair = np.repeat(np.arange(len(one)), count)
@@ -170,15 +172,13 @@ def _counts(codes: Ints, left: Ints, right: Ints, score: Floats) -> ScoreCounts:
     )
 
 
-def _scored(corpus: Corpus, split: str, compared: Compared, matcher: Matcher) -> ScoredPairs:
+def _scored(corpus: Corpus, split: str, file: Labelled, matcher: Matcher) -> ScoredPairs:
     """The labelled pairs of a split by the probability that the matcher gives them."""
-    pairs, probability = corpus.pairs[split], matcher.probability(compared.columns)
-    ends = [compared.text[np.searchsorted(corpus.members[split], side)] for side in (pairs.left, pairs.right)]
-    one, other = np.minimum(*ends), np.maximum(*ends)
-    known = compared.pairs.left * len(compared.first) + compared.pairs.right  # ascending
-    key = one * len(compared.first) + other
-    at = np.minimum(np.searchsorted(known, key), len(known) - 1)
-    score = np.where(one == other, 1.0, np.where(known[at] == key, probability[at], 0.0))
+    pairs, comparison = corpus.pairs[split], replace(file.comparison, matcher=matcher)
+    rows = (np.searchsorted(corpus.members[split], side) for side in (pairs.left, pairs.right))
+    one, other = (file.distinct.place[side] for side in rows)
+    probability = np.append(comparison.probability, 0.0)[comparison.candidate(one, other)]  # the last: no candidate
+    score = np.where(one == other, 1.0, probability)
     return ScoredPairs(score, pairs.label)
 
 

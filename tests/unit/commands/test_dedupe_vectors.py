@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.matching.compared import compare
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.comparison import Comparison
 from twicetold.tables.vectors import unit_rows
 
 TEXTS = ["bank rate", "rate cut", "drug trial", "phone chip", "trial drug", "a film"]
@@ -68,8 +67,8 @@ def test_groups_by_a_decision_file_are_those_of_the_cosines(file, vectors, files
 
 @pytest.mark.parametrize("vectors", ["v.npy", "v"])
 def test_without_one_the_matcher_takes_the_vectors(vectors, files):
-    compared = compare(TEXTS, vectors=unit_rows(VECTORS, count=6))
-    expected = compared.groups(Matcher.generic(vectors=True).probability(compared.columns), 0.05).tolist()
+    compared = Comparison.of(TEXTS, encode=lambda _, order: unit_rows(VECTORS, count=6)[order])
+    expected = compared.groups(cut=0.05).tolist()
     done = call("in.jsonl", "--compare", vectors, "--threshold", "0.05", "-o", "out.jsonl", "--links", "links.csv")
     assert done.exit_code == 0, done.stderr
     found = [json.loads(line)["group"] for line in (files / "out.jsonl").read_text().splitlines()]

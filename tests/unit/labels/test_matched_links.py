@@ -8,7 +8,7 @@ import pytest
 
 import twicetold
 from twicetold import layout
-from twicetold.dedupe.matched import LOG_ODDS
+from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import features_file, labelling

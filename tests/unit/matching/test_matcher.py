@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from twicetold.matching.compared import compare
+from twicetold.matching.comparison import Comparison
 from twicetold.matching.matcher import SENSES, Matcher
 from twicetold.matching.questions import questions
 from twicetold.matching.regression import fit_logistic
@@ -107,8 +107,10 @@ def test_contributions_and_the_intercept_make_the_log_odds(matcher: Matcher) -> 
 @pytest.mark.parametrize("records", [False, True])
 def test_the_package_has_numbers_for_the_features_of_a_file(sense: str, vectors: bool, records: bool) -> None:
     texts = ["red shoe 42", "red shoes 42", "a tent"]
-    compared = compare(
-        texts, vectors=np.eye(3, dtype=np.float32) if vectors else None, also=[["1", "2", "3"]] if records else ()
+    compared = Comparison.of(
+        texts,
+        encode=lambda _, order: np.eye(3, dtype=np.float32)[order] if vectors else None,
+        also=[["1", "2", "3"]] if records else (),
     )
     matcher = Matcher.generic(sense, vectors=vectors, records=records)  # type: ignore[arg-type]
     assert set(matcher.names) <= set(compared.columns)
@@ -123,7 +125,7 @@ def test_an_unknown_sense_is_refused() -> None:
 
 def test_questions_begin_with_the_least_certain_pair_and_ask_for_none_twice() -> None:
     texts = [f"{colour} garden hose {size} m" for colour in ("red", "blue", "black") for size in range(1, 9)]
-    compared, matcher = compare(texts), Matcher.generic(vectors=False)
+    compared, matcher = Comparison.of(texts), Matcher.generic(vectors=False)
     doubt = np.abs(matcher.probability(compared.columns) - 0.5)
     asked = questions(compared, matcher).tolist()
     assert doubt[asked[0]] == pytest.approx(doubt.min())

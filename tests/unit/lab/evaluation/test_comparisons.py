@@ -6,7 +6,7 @@ from scipy import stats
 
 from twicetold.evaluation.all_pairs import pair_histograms
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold_lab.evaluation.comparisons import Comparison, compare, decide_measure, mcnemar
+from twicetold_lab.evaluation.comparisons import PairedDifference, compare, decide_measure, mcnemar
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold_lab.evaluation.units import Units, Verdicts, verdict_units
 
@@ -139,8 +139,8 @@ def test_a_model_that_is_worse_by_the_margin_passes_for_not_worse_in_a_fortieth_
         one, other = 0.1 * shared + 0.1 * noise - 0.02, 0.1 * shared
         passed += versus([of_mean(one)], [of_mean(other)], float((one - other).mean())).not_worse(0.02)
     assert 0.015 < passed / 2000 < 0.035
-    assert Comparison(-0.01, -0.015, -0.005, 0.0).not_worse()  # a sure difference within the margin
-    assert not Comparison(0.0, -0.1, 0.1, 1.0).not_worse()  # nothing is known
+    assert PairedDifference(-0.01, -0.015, -0.005, 0.0).not_worse()  # a sure difference within the margin
+    assert not PairedDifference(0.0, -0.1, 0.1, 1.0).not_worse()  # nothing is known
 
 
 def test_the_order_of_models_is_right_as_often_as_its_probability_says():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import twicetold
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.matching.compared import compare
 from twicetold.matching.matcher import Matcher
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.matching.sources import kind_of
@@ -40,19 +40,17 @@ def test_labelled_pairs_are_scored_by_their_probability_within_the_file(question
 
 def test_pairs_of_rows_are_those_of_their_texts_and_equal_texts_come_first():
     texts = ["red shoe 42", "Red shoe, 42", "red shoe 43", "red shoe 42", "a tent"]
-    compared = compare(texts)
-    score = np.arange(len(compared.pairs), dtype=float)
-    left, right, value = row_pairs(compared, score)
+    distinct, ends = DistinctTexts.of(texts), (np.array([0, 1, 0]), np.array([1, 2, 3]))
+    score = np.arange(3.0)
+    left, right, value = row_pairs(distinct, ends, score)
     found = {tuple(sorted(pair)): each for *pair, each in zip(left.tolist(), right.tolist(), value, strict=True)}
     assert len(found) == len(left)
-    place = compared.text
+    place = distinct.place
     for (one, other), each in found.items():
         if place[one] == place[other]:
             assert each == score.max() + 1
         else:
-            ends = sorted((place[one], place[other]))
-            at = np.flatnonzero((compared.pairs.left == ends[0]) & (compared.pairs.right == ends[1]))
-            assert score[at] == [each]
+            assert score[[*zip(*ends, strict=True)].index(tuple(sorted((place[one], place[other]))))] == each
 
 
 def test_data_of_a_kind_that_the_matcher_learnt_from_are_judged_by_one_that_did_not(news):

@@ -8,8 +8,8 @@ import pytest
 
 import twicetold
 from twicetold.dedupe import blocking
-from twicetold.matching.compared import compare
-from twicetold.matching.matcher import Matcher
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.matching.comparison import Comparison
 
 QUESTIONS = Path(__file__).parents[3] / "examples/questions.csv"
 
@@ -34,8 +34,8 @@ def linked(found, texts):
 @pytest.mark.parametrize("sense", ["copies", "same"])
 def test_groups_are_those_of_the_matcher_and_links_the_same_in_whatever_order_the_rows_are(sense, asked):
     found = twicetold.fit(asked, lexical=True).dedupe(asked, sense=sense)
-    compared = compare(asked)
-    expected = compared.groups(Matcher.generic(sense, vectors=False).probability(compared.columns))
+    distinct = DistinctTexts.of(asked)
+    expected = Comparison.of(distinct.texts, sense=sense).groups()[distinct.place]
     assert parts(found.group.tolist(), asked) == parts(expected.tolist(), asked)
     turned = asked[::-1]
     again = twicetold.fit(turned, lexical=True).dedupe(turned, sense=sense)

@@ -1,0 +1,234 @@
+"""The comparison: distinct texts → candidates → features of each pair → probability → groups.
+
+Candidates are each text's nearest ones by letters and words, and by vectors (`matching.candidates`); with two tables,
+those of the other table. The score of a pair is its log odds by the matcher. A file, two tables, questions to a person,
+labels and the studies of the lab are compared here and nowhere else, so what is measured is what is used.
+
+Texts are put in alphabetical order first, so nothing depends on that of the rows. What is given and what comes out goes
+by the numbers of the texts as they were given; `order` leads from the one to the other.
+
+Shape letters: N distinct texts, C candidates, P pairs, D dimensions, A answers.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.matching.candidates import EXACT, NEAREST, Ends, Pairs, candidates, lexical_rows, pair_dots
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.pair_features import Column
+from twicetold.matching.records import all_features
+from twicetold.matching.senses import Sense
+from twicetold.matching.terms import Csr, Terms
+from twicetold.neighbours.components import numbered
+from twicetold.neighbours.grouping import Floats, Ints, Links, merge
+from twicetold.neighbours.rules import Rule
+from twicetold.normal_form import normal_form
+
+SHOWN = 5  # features of a pair that are told
+CUT = 0.5  # mean probability of two groups that become one
+Dense: TypeAlias = NDArray[np.float32]
+Encode: TypeAlias = Callable[[Sequence[str], Ints], Dense | None]
+"""A function from texts in an order, and their numbers, to (N, D) vectors of length 1; None where there are none."""
+Among: TypeAlias = Callable[[Csr, Dense | None, Ints], Ends]
+"""A function from (N, T) rows as of `lexical_rows`, vectors, and the numbers of the texts in that order, to the pairs
+to take, by their positions in it."""
+
+
+def _no_vectors(texts: Sequence[str], numbers: Ints) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Distinct texts of one table or two, with their candidate pairs, and a matcher of pairs.
+
+    Args:
+        order: (N,) number of each text in alphabetical order; those of the first table come first.
+        terms: of the texts in that order, as all that follows.
+        vectors: (N, D) of length 1; None without them.
+        pairs: C candidates.
+        columns: (C,) their features.
+        matcher: that scores them.
+        also: further columns, N values each in their normal form.
+    """
+
+    order: Ints
+    terms: Terms
+    vectors: Dense | None
+    pairs: Pairs
+    columns: dict[str, Column]
+    matcher: Matcher
+    also: Sequence[Sequence[str]] = ()
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        *,
+        encode: Encode = _no_vectors,
+        also: Sequence[Sequence[str]] = (),
+        split: int | None = None,
+        sense: Sense = "same",
+        matcher: Matcher | None = None,
+        among: Among | None = None,
+        nearest: int = NEAREST,
+    ) -> "Comparison":
+        """Compare texts.
+
+        Args:
+            texts: N of them that are distinct, those of the first table before those of the second.
+            encode: gives their vectors.
+            also: further columns, N values each, empty where one is missing.
+            split: number of texts of the first table, if there are two; pairs are then across them.
+            sense: what "the same" means.
+            matcher: of the pairs; None: the generic one.
+            among: gives the candidates, where not any texts may be linked.
+            nearest: candidates of a text, by either way.
+
+        Examples:
+            >>> from twicetold.matching.comparison import Comparison
+            >>> Comparison.of(["red shoe 42", "Red shoes, 42", "red shoe 43", "a tent"]).groups().shape
+            (4,)
+        """
+        records = list(zip(*map(normal_form, (texts, *also)), strict=True))
+        first = len(texts) if split is None else split
+        sides = range(first), range(first, len(texts))
+        order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
+        folded, *further = ([records[number][column] for number in order.tolist()] for column in range(1 + len(also)))
+        terms, vectors = Terms.of_folded(folded), encode([texts[number] for number in order.tolist()], order)
+        inside = None if among is None else lambda both: among(both, vectors, order)
+        pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside)
+        matcher = matcher or Matcher.generic(sense, vectors=vectors is not None, records=bool(also))
+        return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def blank(self) -> int:
+        """Number of texts without a word, a symbol or a vector, so that they are like no other."""
+        rows = (self.terms.letters, self.terms.words, self.terms.symbols)
+        there = np.sum([np.diff(each.indptr) for each in rows], axis=0) > 0
+        if self.vectors is not None:
+            there |= self.vectors.any(axis=1)
+        return len(there) - int(np.count_nonzero(there))
+
+    @property
+    def approximate(self) -> bool:
+        """True if vectors were compared in cells, which may miss pairs."""
+        return self.vectors is not None and len(self.vectors) > EXACT
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """(C,) and (C,) numbers of the texts of each candidate, the smaller one on the left."""
+        one, other = self.order[self.pairs.left], self.order[self.pairs.right]
+        return np.minimum(one, other), np.maximum(one, other)
+
+    @cached_property
+    def position(self) -> Ints:
+        """(N,) position of each text in alphabetical order."""
+        return np.argsort(self.order)
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """(C,) of the candidates."""
+        return self.matcher.log_odds(self.columns)
+
+    @property
+    def probability(self) -> Floats:
+        """(C,) of the candidates."""
+        return self.matcher.probability(self.columns)
+
+    def score(self, left: Ints, right: Ints) -> Floats:
+        """(P,) log odds of pairs, also of such that are no candidates."""
+        place, one, other = self._places(left, right)
+        unknown = np.flatnonzero(place < 0)
+        score = np.empty(len(place), np.float64)
+        score[place >= 0] = self.log_odds[place[place >= 0]]
+        if len(unknown):
+            score[unknown] = self._beside(one[unknown], other[unknown])
+        return score
+
+    def groups(self, probability: Floats | None = None, cut: float = CUT, rule: Rule = "average") -> Ints:
+        """(N,) groups by probabilities, which are 0 where a pair is no candidate.
+
+        Args:
+            probability: (C,) of the candidates; None: by the matcher.
+            cut: minimum probability of two groups that become one; by average linkage the mean of all their pairs.
+            rule: how links make groups.
+        """
+        probability = self.probability if probability is None else probability
+        links = Links.of(len(self), self.pairs.left, self.pairs.right, probability)
+        return numbered(merge(links, rule=rule, threshold=cut).cut(cut)[self.position])
+
+    def where(self, kept: NDArray[np.bool_]) -> "Comparison":
+        """The same with some of the C candidates."""
+        one = self.pairs
+        cosine = None if one.cosine is None else one.cosine[kept]
+        pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine)
+        return replace(self, pairs=pairs, columns={name: column[kept] for name, column in self.columns.items()})
+
+    def candidate(self, left: Ints, right: Ints) -> Ints:
+        """(P,) place of pairs among the candidates; -1 for others."""
+        return self._places(left, right)[0]
+
+    def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "Comparison":
+        """The same with the matcher moved by answers.
+
+        Args:
+            left: (A,) texts.
+            right: (A,) the others.
+            same: (A,) whether they are duplicates.
+        """
+        place = self.candidate(left, right)
+        asked = place >= 0
+        return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
+
+    def why(self, left: Ints, right: Ints) -> list[str]:
+        """(P,) what adds most to the log odds of each pair, and what takes most away."""
+        place = self.candidate(left, right)
+        known = np.flatnonzero(place >= 0)
+        added = self.matcher.effects(self.columns, place[known])
+        largest = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :SHOWN]
+        reasons = ["a person says so"] * len(place)
+        for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
+            reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
+        return reasons
+
+    @cached_property
+    def _keys(self) -> tuple[Ints, Ints]:
+        """Keys of the candidates, ascending, and their positions."""
+        key = self.pairs.left * len(self.order) + self.pairs.right
+        order = np.argsort(key)
+        return key[order], order
+
+    def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
+        """(P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
+        ends = self.position[left], self.position[right]
+        one, other = np.minimum(*ends), np.maximum(*ends)
+        keys, order = self._keys
+        if not len(keys):
+            return np.full(len(one), -1), one, other
+        at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
+        return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
+
+    def _beside(self, left: Ints, right: Ints) -> Floats:
+        """(P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
+        touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
+        both = lexical_rows(self.terms)
+        cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
+        known = self.pairs.cosine
+        pairs = Pairs(
+            len(self.order),
+            np.append(left, self.pairs.left[touched]),
+            np.append(right, self.pairs.right[touched]),
+            np.append(pair_dots(both, left, right), self.pairs.lexical[touched]),
+            None if cosine is None or known is None else np.append(cosine, known[touched]),
+        )
+        columns = all_features(self.terms, pairs, self.also)
+        return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
