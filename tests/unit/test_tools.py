@@ -1,8 +1,9 @@
-"""Scripts of tools/ answer `--help` with the first words of their docstring, wherever they are called."""
+"""Scripts of tools/ answer `--help`, wherever they are called, and the table of faults is in step with the code."""
 
 import ast
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,10 @@ def test_help_says_what_a_script_does(script, tmp_path):
     assert said.startswith("usage: ")
     assert begin in " ".join(said.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_faults_made_by_hand_replace_code_that_is_there_once():
+    faults = tomllib.loads((ROOT / "tools/mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    for fault in faults:
+        assert (ROOT / "src" / fault["file"]).read_text(encoding="utf-8").count(fault["old"]) == 1, fault["name"]
+        assert all((ROOT / "tests/unit" / each).exists() for each in fault["tests"]), fault["name"]
