@@ -5,7 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from twicetold.evaluation.guarantee import SHARE_OF_FILES, Guarantee, LinkCurve, guarantee
+from twicetold.evaluation.guarantee import (
+    SHARE_OF_FILES,
+    Guarantee,
+    LinkCurve,
+    MeasuredLinks,
+    carried_over,
+    guarantee,
+)
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, link_statistics, text_precision
 from twicetold.neighbours.grouping import Links
 
@@ -111,3 +118,41 @@ def test_a_threshold_between_two_known_ones_has_what_the_lower_one_promises():
     between = (found.at[3].threshold + found.at[4].threshold) / 2
     assert found.at_threshold(between, 200) == found.of(found.at[4], 200)
     assert found.at_threshold(found.at[-1].threshold - 0.01, 200) is None
+
+
+def measured(threshold, precision, *, groups=50, spread=0.3):
+    """Links of one threshold; what no test looks at is alike."""
+    return MeasuredLinks(threshold, 200, groups, precision, spread, precision, spread, 0.5)
+
+
+@pytest.mark.parametrize("precision", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize(("known", "texts"), [(100, 100), (100, 1_000), (1_000, 100)])
+def test_a_limit_is_that_of_the_formula(precision, known, texts):
+    def by_formula(spread):
+        odds = math.log(precision / (1 - precision)) - math.log((texts - 1) / (known - 1))
+        return 1 / (1 + math.exp(-(odds - 1.6448536269514722 * spread * math.sqrt(1 + known / texts))))
+
+    found = Guarantee(known, ()).of(measured(0.7, precision), texts)
+    assert (found.expected, found.least) == pytest.approx((by_formula(0.0), by_formula(0.3)))
+    assert (found.text_expected, found.text_least) == pytest.approx((by_formula(0.0), by_formula(0.3)))
+
+
+def test_a_threshold_below_one_that_misses_the_precision_is_not_taken_whatever_it_has():
+    at = tuple(measured(0.9 - 0.1 * place, precision) for place, precision in enumerate((0.5, 0.99, 0.98, 0.6, 0.99)))
+    assert Guarantee(100, at).reaching(0.9, 100).threshold == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("right", [120, 60])
+def test_a_spread_is_at_least_that_of_as_many_trials_as_there_are_groups_with_links(right):
+    """Links whose groups are all alike have no spread between draws, or one that few resamples show."""
+    codes = np.repeat(np.arange(120), 2)
+    mates = np.where(np.arange(120) < right, np.arange(1, 240, 2), np.roll(np.arange(1, 240, 2), 1))
+    found = guarantee(codes, Links.of(240, np.arange(0, 240, 2), mates, np.full(120, 0.8))).at[-1]
+    share = min(right / 120, 1 - 0.5 / 121)
+    assert found.spread >= 1 / math.sqrt(120 * share * (1 - share)) - 1e-9
+
+
+@pytest.mark.parametrize(("precision", "measured_on", "texts"), [(0.9, 101, 1001), (0.9, 1001, 101), (0.5, 11, 11)])
+def test_a_precision_is_carried_over_by_its_odds(precision, measured_on, texts):
+    odds = precision / (1 - precision) * (measured_on - 1) / (texts - 1)
+    assert carried_over(precision, measured_on=measured_on, texts=texts) == pytest.approx(odds / (1 + odds))
