@@ -16,7 +16,7 @@ from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
-from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import BadValues, keys_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
@@ -121,7 +121,7 @@ def values_of(
     """
     windows = [window(each) for each in within]
     kinds: list[tuple[str, Any]] = [(name, times_of if size_of(size)[1] else numbers_of) for name, size in windows]
-    kinds = [*((name, codes_of) for name in same), *kinds, *((name, strings_of) for name in also)]
+    kinds = [*((name, keys_of) for name in same), *kinds, *((name, strings_of) for name in also)]
     values = []
     for name, kind in kinds:
         with naming(file, name):

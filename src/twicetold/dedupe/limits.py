@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
-from twicetold.tables.columns import MISSING, Column, Size, codes_of, numbers_of, size_of, times_of
+from twicetold.tables.columns import MISSING, Column, Size, codes_of, keys_of, numbers_of, size_of, times_of
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a difference, of the largest value
 
@@ -57,7 +57,7 @@ class Limits:
                 raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')
         if not len(same) and not len(within):
             return None
-        codes = [codes_of(column) for column in same]
+        codes = [codes_of(keys_of(column)) for column in same]
         sizes = [size_of(size) for _, size in within]
         values = [(times_of if timed else numbers_of)(each[0]) for each, (_, timed) in zip(within, sizes, strict=True)]
         for name, columns in (("same", codes), ("within", values)):

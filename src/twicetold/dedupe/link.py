@@ -26,7 +26,7 @@ from twicetold.dedupe.linked_rows import LinkedRows, rows_of
 from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
-from twicetold.tables.columns import Column, Size, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import Column, Size, keys_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
@@ -278,7 +278,7 @@ def _limits(
     counts: tuple[int, int], same: Sequence[Sides], within: Sequence[tuple[Column, Column, Size]]
 ) -> Limits | None:
     """Limits of the n + m rows of both tables."""
-    equal = _columns("same", same, counts)
+    equal = _columns("same", same, counts, keys_of)
     windows = []
     for number, window in enumerate(within):
         if not isinstance(window, list | tuple) or len(window) != 3:
@@ -291,9 +291,11 @@ def _limits(
     return Limits.of(sum(counts), equal, windows)
 
 
-def _columns(name: str, columns: Sequence[Sides], counts: tuple[int, int]) -> list[list[str]]:
+def _columns(
+    name: str, columns: Sequence[Sides], counts: tuple[int, int], reader: Callable[[Column], list[str]] = strings_of
+) -> list[list[str]]:
     """Columns of both tables, n + m values each."""
-    return [[*chain(*_both(name, number, pair, counts, strings_of))] for number, pair in enumerate(columns)]
+    return [[*chain(*_both(name, number, pair, counts, reader))] for number, pair in enumerate(columns)]
 
 
 def _both(

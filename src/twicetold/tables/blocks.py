@@ -77,14 +77,40 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def decoded(column: Any) -> Any:
-    """A column whose values are themselves where they were numbered: a dictionary of Arrow, categories, an Enum."""
+    """A column as plain values: dictionaries, runs, views and extension types are encodings that few functions know."""
     if isinstance(column, pa.ChunkedArray):
-        kind = _plain(column.type)
+        kind = _values(column.type)
         return column if column.type == kind else pa.chunked_array([decoded(each) for each in column.chunks], kind)
-    if not pa.types.is_dictionary(column.type):
-        return column
-    values = column.dictionary.cast(_plain(column.type))  # Arrow takes nothing from string views, as of polars
-    return values.take(column.indices)
+    if isinstance(column, pa.RunEndEncodedArray):
+        runs = np.searchsorted(np.asarray(column.run_ends), column.offset + np.arange(len(column)), side="right")
+        return decoded(column.values).take(pa.array(runs))
+    if pa.types.is_dictionary(column.type):
+        return decoded(column.dictionary).take(column.indices)
+    if isinstance(column.type, pa.BaseExtensionType):
+        if isinstance(column.type, pa.UuidType):
+            return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+        return decoded(column.storage)
+    kind = without_views(column.type)
+    return column if column.type == kind else column.cast(kind)
+
+
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """The type with texts, bytes and lists in place of views of them, at any depth, as of polars and DataFusion."""
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, without_views(kind.value_type), kind.ordered)
+    fields = [kind.field(place) for place in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    plain = [field.with_type(without_views(field.type)) for field in fields]
+    if pa.types.is_struct(kind):
+        return pa.struct(plain)
+    if pa.types.is_map(kind):
+        return pa.map_(*plain[0].type, kind.keys_sorted)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain[0], kind.list_size)
+    if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+        return pa.large_list(plain[0])
+    return pa.list_(plain[0]) if pa.types.is_list(kind) or pa.types.is_list_view(kind) else kind
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
@@ -108,11 +134,12 @@ def is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values that a dictionary numbers."""
-    if not pa.types.is_dictionary(kind):
-        return kind
-    return pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
+def _values(kind: pa.DataType) -> pa.DataType:
+    """The type of the values that an encoding stands for."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.string() if isinstance(kind, pa.UuidType) else _values(kind.storage_type)
+    encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return _values(kind.value_type) if encoded else without_views(kind)
 
 
 def _decodes(value: bytes | None) -> bool:

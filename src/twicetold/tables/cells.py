@@ -79,7 +79,8 @@ def finite(value: Any) -> Any:
 
 def json_values(values: pa.Array) -> list[Any]:
     """(R,) values of any type as those that JSON knows."""
-    values, kind = decoded(values), values.type
+    values = decoded(values)
+    kind = values.type
     if pa.types.is_temporal(values.type):
         return _spelt_times(values)
     if pa.types.is_struct(kind):
@@ -96,13 +97,9 @@ def json_values(values: pa.Array) -> list[Any]:
         rest = iter(json_values(values.flatten()))
         lengths = pc.list_value_length(values).to_pylist()
         return [None if length is None else [next(rest) for _ in range(length)] for length in lengths]
-    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
-        return json_values(values.storage)
     plain = values.to_pylist()
     if pa.types.is_floating(kind):
         return [finite(value) for value in plain]
-    if isinstance(kind, pa.BaseExtensionType):  # a UUID
-        return [None if value is None else str(value) for value in plain]
     return [b64encode(value).decode() if isinstance(value, bytes) else value for value in plain]
 
 

@@ -8,6 +8,7 @@ Shape letters: n rows.
 
 import datetime
 import re
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.errors import require_number
+from twicetold.normal_form import normal_form
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import decoded, is_text, one_piece
+from twicetold.tables.cells import delimited_texts
 from twicetold.tables.texts import only_column, require_encodable, require_values
 
 MISSING = -1  # code of a missing value
@@ -30,6 +33,8 @@ NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+NUMERAL = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?", re.ASCII)
+MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)(?:\.0+)?", re.ASCII)
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
 """Answers of a person to whether two texts say the same, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
@@ -81,6 +86,8 @@ def column_of(values: Column) -> pa.Array:
     column = decoded(only_column(column))
     if pa.types.is_float16(column.type):  # Arrow has few functions of these
         column = column.cast(pa.float32())
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:  # the same
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
     if is_text(column.type):
         column = pc.utf8_trim_whitespace(column.cast(pa.string()))
         return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
@@ -127,10 +134,37 @@ def strings_of(values: Column) -> list[str]:
         TypeError: if they are no column, or lists and the like.
     """
     column = column_of(values)
+    if pa.types.is_nested(column.type):
+        raise TypeError(f"expected texts, numbers or dates, got {column.type}")
     try:
         return list(pc.fill_null(column.cast(pa.string()), "").to_pylist())
-    except pa.ArrowException as error:
-        raise TypeError(f"expected texts, numbers or dates, got {column.type}") from error
+    except pa.ArrowException:  # bytes that are no texts, a zone that this machine does not know
+        return [value or "" for value in delimited_texts(pa.chunked_array([column]))]
+
+
+def keys_of(values: Column) -> list[str]:
+    """(n,) spellings that are equal where values are, whatever their types; empty where one is missing.
+
+    Texts are in their normal form with single blanks. A number is one however it is spelt (5, 5.0, +5), but 05 is a
+    code; a time is one with and without fractions of 0, and midnight is its day.
+
+    Raises:
+        TypeError: if they are no column, or lists and the like.
+    """
+    column = column_of(values)
+    coded = pa.array(strings_of(column), pa.string()).dictionary_encode()
+    spelt = coded.dictionary.to_pylist()
+    if _is_number(column.type):
+        spelt = [f"{Decimal(value):f}" if value else "" for value in spelt]
+    return [*map([_key(" ".join(form.split())) for form in normal_form(spelt)].__getitem__, coded.indices.to_pylist())]
+
+
+def _key(form: str) -> str:
+    if NUMERAL.fullmatch(form):
+        number = form.lstrip("+").rstrip("0").rstrip(".") if "." in form else form.lstrip("+")
+        return "0" if number == "-0" else number
+    moment = MOMENT.fullmatch(form)
+    return form if moment is None else f"{moment[1]} {moment[2]}".removesuffix(" 00:00").removesuffix(" 00:00:00")
 
 
 def answers_of(values: Column) -> Ints:

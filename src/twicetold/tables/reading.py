@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, shown
-from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece
+from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece, without_views
 from twicetold.tables.cells import dumped, finite
 from twicetold.tables.delimited import fault, records
 from twicetold.tables.separators import named_separator, recognised
@@ -290,17 +290,23 @@ class Parquet:
 
     def _tables(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         if not self.file.metadata.num_rows:
-            yield self.schema.empty_table()
+            yield self._plain(self.schema).empty_table()
             return
         self._require_short(columns)
         done = 0
         try:
             for batch in self.file.iter_batches(batch_size=ROWS, columns=columns):
-                _require_short_texts(batch, done)
+                table = pa.Table.from_batches([batch]).cast(self._plain(batch.schema))
+                _require_short_texts(table, done)
                 done += len(batch)
-                yield pa.Table.from_batches([batch])
+                yield table
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
+
+    @staticmethod
+    def _plain(schema: pa.Schema) -> pa.Schema:
+        kinds = [field.with_type(without_views(field.type)) for field in schema]
+        return pa.schema(kinds, schema.metadata)
 
     def _require_short(self, columns: Sequence[str] | None) -> None:
         """Refuse texts that are too long in the mean, which the head of the file says."""
@@ -315,8 +321,8 @@ class Parquet:
             first += group.num_rows
 
 
-def _require_short_texts(batch: pa.RecordBatch, done: int) -> None:
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+def _require_short_texts(table: pa.Table, done: int) -> None:
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             continue
         if is_text(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST:
