@@ -1,5 +1,6 @@
 """Options that name columns or files, and what they stand for: values, pairs, a model that is fitted to a file."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,10 +28,20 @@ def listed(asked: Sequence[str] | None) -> list[str]:
     Raises:
         typer.BadParameter: if one is empty.
     """
-    names = [name for each in asked or [] for name in each.split(",")]
+    names = [unquoted(name) for each in asked or [] for name in split(each, ",")]
     if not all(names):
         raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
     return names
+
+
+def split(asked: str, separator: str) -> list[str]:
+    """What stands between separators; they may stand in a name in double quotes, as in CSV."""
+    return re.split(f'{separator}(?=(?:[^"]*"[^"]*")*[^"]*$)', asked)
+
+
+def unquoted(name: str) -> str:
+    """A name without double quotes around it."""
+    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def window(asked: str) -> tuple[str, str]:

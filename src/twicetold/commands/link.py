@@ -1,5 +1,6 @@
 """`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,15 +46,16 @@ class Columns(Reading):
             file: its path, or `-`.
             side: 0 for the left file, 1 for the right one.
         """
-        from twicetold.commands._columns import listed, values_of, window
+        from twicetold.commands._columns import split, values_of, window
         from twicetold.commands._dedupe_file import TextFile
 
-        same, also = ([_names(each)[side] for each in listed(asked)] for asked in (self.same, self.also))
+        listed = ([name for each in asked or [] for name in split(each, ",")] for asked in (self.same, self.also))
+        same, also = ([_names(name)[side] for name in names] for names in listed)
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
         needed = [*same, *also, *(column for column, _ in sizes)]
         read = TextFile.read(file, replace(self, text=text), id_column=id_column, needed=needed, added=())
-        return read, values_of(read, same, [f"{column}:{size}" for column, size in sizes], also)
+        return read, {**values_of(read, same, [f"{column}:{size}" for column, size in sizes], also), "names": also}
 
 
 @with_options
@@ -68,6 +70,9 @@ def link(
         int | None,
         typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),
     ] = None,
+    left_join: Annotated[
+        bool, typer.Option("--left-join", help="Write rows of LEFT without a partner as well, with nothing beside.")
+    ] = False,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
     compare: Annotated[
         str | None,
@@ -93,7 +98,7 @@ def link(
     answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
     """
     with progress("loading libraries"):
-        from twicetold.commands._columns import listed, vectors_of
+        from twicetold.commands._columns import vectors_of
         from twicetold.commands._pairs_file import pairs_of
         from twicetold.commands.ask import answers_beside, ask_about
         from twicetold.dedupe.link import TwoTables, require_threshold
@@ -122,13 +127,14 @@ def link(
     known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)
     if ask is not None and answers is not None:
         options = {"count": ask, "known": known, "limits": tables.limits}
-        options["beside"] = {name: [*a, *b] for name, (a, b) in zip(listed(columns.also), also, strict=True)}
+        options["beside"] = _beside((of_left, of_right), tables.counts)
         rows, others, answer = ask_about(tables.questions, (one, other), answers, **options)
         known = rows, [row - tables.counts[0] for row in others], answer
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
+    *rows, probability = linked.left_join() if left_join else (linked.left, linked.right, linked.probability)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
-        write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
+        write(one.pairs(*rows, {"probability": probability}, other=other))
     if html is not None:
         linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
     summary = _summary((one, other), linked)
@@ -137,7 +143,7 @@ def link(
     else:
         tell(*_sentences((one, other), summary), *_doubtful(one, other, linked))
     if out != STANDARD:
-        tell(f"{out}: {counted(len(linked), 'pair')}")
+        tell(f"{out}: {counted(len(probability), 'row' if left_join else 'pair')}")
 
 
 def _names(asked: str) -> tuple[str, str]:
@@ -146,10 +152,21 @@ def _names(asked: str) -> tuple[str, str]:
     Raises:
         typer.BadParameter: if there are more than two, or one is empty.
     """
-    names = asked.split("=")
+    from twicetold.commands._columns import split, unquoted
+
+    names = [*map(unquoted, split(asked, "="))]
     if len(names) > 2 or not all(names):
         raise typer.BadParameter(f"expected a column of both files, or LEFT=RIGHT, got {asked!r}")
     return names[0], names[-1]
+
+
+def _beside(sides: Sequence[dict[str, Any]], counts: tuple[int, int]) -> dict[str, list[str]]:
+    """Further columns to show beside the n + m texts, each under the name that it has in its own file."""
+    shown: dict[str, list[str]] = {}
+    for start, options, count in zip((0, counts[0]), sides, counts, strict=True):
+        for name, values in zip(options["names"], options["also"], strict=True):
+            shown.setdefault(name, [""] * sum(counts))[start : start + count] = values
+    return shown
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csr_array
 
 from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
+from twicetold.dedupe.limits import require_length
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
 
@@ -66,6 +68,22 @@ class LinkedRows:
         left, right = self.linked()
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
 
+    def left_join(self) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """All rows of the left table in order, each with its partners: left row, right row, probability; null if none.
+
+        Examples:
+            >>> import twicetold
+            >>> left, right, _ = twicetold.link(["a tent", "a hose"], ["A hose"], lexical=True).left_join()
+            >>> left.to_pylist(), right.to_pylist()
+            ([0, 1], [None, 0])
+        """
+        alone = self.unlinked()[0]
+        left = np.append(self.left, alone)
+        order = np.argsort(left, kind="stable")
+        columns = (np.append(column, np.zeros_like(alone)) for column in (self.right, self.probability))
+        right, probability = (pa.array(column[order], mask=order >= len(self)) for column in columns)
+        return pa.array(left[order]), right, probability
+
     def doubtful_first(self) -> Ints:
         """(L,) positions of the pairs, the least probable first."""
         return np.argsort(self.probability, kind="stable")
@@ -76,6 +94,8 @@ class LinkedRows:
         Args:
             names: n ids or numbers of the left table and m of the right one; None: numbers of rows, from 0.
         """
+        for side, given, rows in zip(("left", "right"), names or (), self.rows, strict=False):
+            require_length(f"names, {side}", given, rows)
         sides = (len(side) for side in self.linked())
         about = [f"{count:,} of {rows:,} rows" for count, rows in zip(sides, self.rows, strict=True)]
         note = f"{counted(len(self), 'pair')} with {about[0]} on the left and {about[1]} on the right."

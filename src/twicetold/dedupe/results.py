@@ -12,6 +12,7 @@ import numpy as np
 
 from twicetold.dedupe.agreement import GroupAgreement
 from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
+from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import NO_LINK, Floats, Ints
@@ -205,6 +206,8 @@ class TextGroups:
         Args:
             names: n ids or numbers; None: numbers of rows, from 0.
         """
+        if names is not None:
+            require_length("names", names, len(self.texts))
         counts = self.summary.counts
         about = (
             f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,}, linked "

@@ -82,7 +82,7 @@ def dedupe_folder(
     """
     out = Path(settings.out)
     stages = out / STAGES
-    parts = parts_of(folder)
+    parts = parts_of(folder, progress)
     require_own(folder, out, parts)
     model = folder_digest(Path(settings.model))
     state = digest(parts, asdict(settings), model)

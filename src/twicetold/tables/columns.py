@@ -257,7 +257,8 @@ def size_of(size: Size) -> tuple[float, bool]:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])?", size.strip())
         if match is None:
             raise ValueError(
-                f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}); got {size!r}"
+                f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}), and no share in per "
+                f"cent; got {size!r}"
             )
         timed = match[2] is not None
         value = float(match[1]) * (SECONDS[match[2]] * MICRO if timed else 1)

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from twicetold.printable import counted
+
 SWALLOWED_LINES = 10
 
 
@@ -92,8 +94,8 @@ def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence
     if reason == "wrong_column_count":
         fields = next(csv.reader(lines, delimiter=delimiter))
         return (
-            f"expected {len(header)} fields ({', '.join(header)}), got {len(fields)}. A field that holds the "
-            'separator, a quote or a line end must be in double quotes, and its own quotes doubled ("")'
+            f"expected {counted(len(header), 'field')} ({', '.join(header)}), got {len(fields)}. A field that holds "
+            'the separator, a quote or a line end must be in double quotes, and its own quotes doubled ("")'
         )
     if reason == "field_too_long":
         return f"a field has more than {csv.field_size_limit():,} characters. Keep such texts in .jsonl or .parquet"

@@ -9,6 +9,7 @@ Shape letters: R rows of a block.
 import csv
 import io
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, Protocol, TypeAlias
@@ -27,6 +28,9 @@ from twicetold.tables.separators import named_separator, recognised
 BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
 LONGEST = 1 << 26  # bytes of a line, and of a text of Parquet (64 MB)
+CELLS = 20_000_000  # keys times rows of JSON lines that are read at once
+NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?Infinity|NaN')
+TEXT = pa.string()
 LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
 
 Blocks: TypeAlias = Iterator[tuple[Block, list[BadRow]]]
@@ -187,8 +191,13 @@ class JsonLines:
                         break
             rows = [row for row, _ in objects.values()]
             keys = dict.fromkeys([*self.columns, *(key for row in rows for key in row)] if columns is None else columns)
-            table = {key: pa.array([_as_text(row.get(key)) for row in rows], pa.string()) for key in keys}
-            spelt = pa.array([text for _, text in objects.values()], pa.string())
+            if len(keys) * len(rows) > CELLS:
+                raise ValueError(
+                    f"expected rows with much the same keys, got {len(keys):,} keys in {len(rows):,} rows: put those "
+                    'that differ in an object of their own, as in {"text": "…", "more": {…}}'
+                )
+            table = {key: pa.array([_as_text(row[key]) if key in row else None for row in rows], TEXT) for key in keys}
+            spelt = pa.array([text for _, text in objects.values()], TEXT)
             yield Block(pa.table(table), np.fromiter(objects, np.int64, len(objects)), spelt), bad
             done += len(self.lines)
             self.lines = self.stream.readlines(BLOCK)
@@ -205,8 +214,7 @@ def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str,
             bad.append(BadRow(number, "not_utf8", not_utf8(line)))
             continue
         try:
-            row = _object(text)
-            objects[number] = row, (dumped(finite(row)) if _has_no_json(text, row) else text)
+            objects[number] = _object(text), _with_null(text)
         except ValueError as error:
             bad.append(BadRow(number, "bad_json", str(error)))
     return objects, bad
@@ -237,9 +245,9 @@ def _object(text: str) -> dict[str, Any]:
     return row
 
 
-def _has_no_json(text: str, row: dict[str, Any]) -> bool:
-    """True if a line has NaN or Infinity, which Python writes and JSON does not know."""
-    return ("NaN" in text or "Infinity" in text) and finite(row) != row
+def _with_null(text: str) -> str:
+    """A line with null for NaN and Infinity, which Python writes and JSON does not know, and else as it is spelt."""
+    return NOT_FINITE.sub(lambda found: found[1] or "null", text) if "NaN" in text or "Infinity" in text else text
 
 
 def _is_missing(value: Any) -> bool:

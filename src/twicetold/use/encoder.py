@@ -43,6 +43,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = self.model if isinstance(self.model, LoadedModel) else load(self.model)
         self._of = self.model
         self._width: int | None = None
+        self.n_features_in_ = 1  # by scikit-learn's convention: a column of texts
         return self
 
     def transform(self, X: TextsLike) -> Matrix:
