@@ -95,7 +95,7 @@ def decoded(column: Any) -> Any:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """The type with texts, bytes and lists in place of views of them, at any depth, as of polars and DataFusion."""
+    """The type with texts and bytes in place of views of them, at any depth, as of polars and DataFusion."""
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
     if pa.types.is_dictionary(kind):
@@ -108,9 +108,9 @@ def without_views(kind: pa.DataType) -> pa.DataType:
         return pa.map_(*plain[0].type, kind.keys_sorted)
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(plain[0], kind.list_size)
-    if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+    if pa.types.is_large_list(kind):
         return pa.large_list(plain[0])
-    return pa.list_(plain[0]) if pa.types.is_list(kind) or pa.types.is_list_view(kind) else kind
+    return pa.list_(plain[0]) if pa.types.is_list(kind) else kind  # views of lists cannot be cast, and are as good
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
@@ -130,8 +130,8 @@ def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
 
 def is_text(kind: pa.DataType) -> bool:
     """True if values of a type are texts, also if they are numbered (a dictionary, a category)."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    kind = kind if isinstance(kind, pa.BaseExtensionType) else _values(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _values(kind: pa.DataType) -> pa.DataType:

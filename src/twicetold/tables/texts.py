@@ -120,7 +120,10 @@ def _listed(values: Any) -> list[Any]:
         column = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
     except (pa.ArrowException, UnicodeError):  # values of several types, in a column of objects
         return list(values)
-    return decoded(only_column(column)).to_pylist()  # type: ignore[no-any-return]
+    column = only_column(column)
+    if isinstance(column.type, pa.BaseExtensionType) or pa.types.is_temporal(column.type):
+        raise TypeError(f"expected texts, got a column of {column.type}")
+    return decoded(column).to_pylist()  # type: ignore[no-any-return]
 
 
 def _has_arrow(values: Any) -> bool:
