@@ -405,3 +405,11 @@ def test_ids_that_are_numbers_stay_numbers(run, twicetold, tmp_path):
     written = pq.read_table(tmp_path / "out.parquet")
     assert written.schema.field("representative").type == pa.int64()
     assert written["representative"].to_pylist()[2] == 50
+
+
+def test_names_of_columns_with_commas_are_given_in_double_quotes(tmp_path):
+    (tmp_path / "in.csv").write_text('text,"Price, USD",brand\na tent,5,x\na tent,5.0,X\na tent,6,x\n')
+    line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--same", 'brand,"Price, USD"']
+    done = CliRunner().invoke(app, [*line, "--also", '"Price, USD"'])
+    assert done.exit_code == 0, done.stderr
+    assert len({row["group"] for row in rows(done.stdout)}) == 2

@@ -398,3 +398,26 @@ def test_many_long_texts_of_parquet_are_refused_by_the_head_of_the_file(tmp_path
     said = "rows 1 to 9, column 'text': expected values of at most 1,000 bytes"
     with pytest.raises(ValueError, match=said), open_rows(file) as rows:
         list(rows.blocks(["text"]))
+
+
+def test_a_line_of_json_with_nan_keeps_all_other_spellings(tmp_path):
+    line = '{"text": "NaN \\" -Infinity", "a": 1.50, "b": 1e400, "c": [%s, "Infinity"], "d": %s}'
+    (tmp_path / "in.jsonl").write_text(line % ("-Infinity", "NaN") + "\n")
+    out = copy(tmp_path / "in.jsonl", tmp_path / "out.jsonl", ["text"])
+    assert out.read_text() == line % ("null", "null") + "\n"
+
+
+def test_rows_that_all_have_keys_of_their_own_are_refused_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "CELLS", 100 * 101)
+    for count in (99, 100, 101):
+        (tmp_path / "in.jsonl").write_text("".join(f'{{"question1": "a", "k{n}": {n}}}\n' for n in range(count)))
+        if count < 100:
+            assert rows_of(tmp_path / "in.jsonl")[0][7]["k7"] == "7"
+    with pytest.raises(ValueError, match="expected rows with much the same keys, got 102 keys in 101 rows: put"):
+        rows_of(tmp_path / "in.jsonl")
+
+
+def test_a_row_with_too_many_fields_is_told_in_the_right_number(tmp_path):
+    (tmp_path / "in.tsv").write_text("question1\na\tb\n")
+    with pytest.raises(ValueError, match=r"expected 1 field \(question1\), got 2"):
+        rows_of(tmp_path / "in.tsv")
