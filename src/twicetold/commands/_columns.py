@@ -35,12 +35,12 @@ def listed(asked: Sequence[str] | None) -> list[str]:
 
 
 def split(asked: str, separator: str) -> list[str]:
-    """What stands between separators; they may stand in a name in double quotes, as in CSV."""
+    """Split an option at separators, except within double quotes, as in CSV."""
     return re.split(f'{separator}(?=(?:[^"]*"[^"]*")*[^"]*$)', asked)
 
 
 def unquoted(name: str) -> str:
-    """A name without double quotes around it."""
+    """Remove the double quotes around a name, if there are any."""
     return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 

@@ -247,7 +247,7 @@ def _object(text: str) -> dict[str, Any]:
 
 def _with_null(text: str) -> str:
     """A line with null for NaN and Infinity, which Python writes and JSON does not know, and else as it is spelt."""
-    return NOT_FINITE.sub(lambda found: found[1] or "null", text) if "NaN" in text or "Infinity" in text else text
+    return NOT_FINITE.sub(lambda match: match[1] or "null", text) if "NaN" in text or "Infinity" in text else text
 
 
 def _is_missing(value: Any) -> bool:

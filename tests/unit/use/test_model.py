@@ -117,6 +117,7 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
     assert list(found.columns) == [*(f"text__{name}" for name in names), "kind__kind_a", "kind__kind_b"]
     np.testing.assert_array_equal(found.iloc[:, : len(names)].to_numpy(), vectors)
     assert twicetold.TextEncoder(model).get_feature_names_out(["text"]).tolist() == names
+    assert encoder.fit(["text"]).n_features_in_ == 1
     alone = clone(encoder).set_output(transform="pandas").fit_transform(frame["text"])
     assert (list(alone.columns), alone.index.tolist()) == (names, frame.index.tolist())
 
