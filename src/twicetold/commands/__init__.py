@@ -1,8 +1,8 @@
 """The command `twicetold`: trained models in use, from a terminal.
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
-the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`. Modules of
-commands import at the top only the standard library, typer, rich and modules of ours that need no more, and all else
+the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`, which are
+loaded when they are used or listed, so that one that cannot be imported ends no other command. Modules of commands import at the top only the standard library, typer, rich and modules of ours that need no more, and all else
 inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
 
@@ -14,13 +14,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
-from twicetold.errors import EXPECTED, shown, where_from
+from twicetold.errors import EXPECTED, require, shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
@@ -59,7 +60,20 @@ def _write_no_more() -> None:
 
 
 class Commands(TyperGroup):
-    """The commands; their errors are readable."""
+    """The commands, with those of other packages; their errors are readable."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Give the names of all commands."""
+        return [*self.commands, *sorted(entry_points(group=PLUGINS).names - self.commands.keys())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Give the command of a name; None if there is none."""
+        plugins = {plugin.value: plugin for plugin in entry_points(group=PLUGINS, name=cmd_name)}
+        if cmd_name not in self.commands:
+            return _plugged(cmd_name, list(plugins.values())) if plugins else None
+        for place in plugins:
+            print(f"the plug-in {place} is not used: twicetold has a command {cmd_name} itself", file=sys.stderr)
+        return self.commands[cmd_name]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -96,13 +110,36 @@ def options(
     """
 
 
-_commands: dict[str, Any] = {name: getattr(import_module(f"{__name__}.{name}"), name) for name in COMMANDS}
-_commands |= {plugin.name: plugin.load() for plugin in entry_points(group=PLUGINS)}
-for _name, _command in _commands.items():
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
+def _add(commands: typer.Typer, name: str, command: Any) -> None:
+    if isinstance(command, typer.Typer):
+        commands.add_typer(command, name=name)
     else:
-        app.command(_name)(_command)
+        commands.command(name)(command)
+
+
+def _plugged(name: str, plugins: list[EntryPoint]) -> Any:
+    """Load a command of another package; one that cannot be used says so when it is called, and in the list."""
+    holder = typer.Typer()
+    try:
+        require(len(plugins) == 1, f"{len(plugins)} packages have a command of this name")
+        _add(holder, name, plugins[0].load())
+        _break_at_the_terminals_width(holder)
+        return get_group(holder).commands[name]
+    except (Exception, SystemExit) as error:
+        places = " and ".join(plugin.value for plugin in plugins)
+        why = f"the plug-in {name} ({places}) cannot be used: {type(error).__name__}: {error}"
+    holder = typer.Typer()
+
+    def unusable() -> None:
+        raise ValueError(f"{why}. Update or uninstall the package that it is of")
+
+    taken = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    holder.command(name, help=why, context_settings=taken)(unusable)
+    return get_group(holder).commands[name]
+
+
+for _name in COMMANDS:
+    _add(app, _name, getattr(import_module(f"{__name__}.{_name}"), _name))
 
 
 def _break_at_the_terminals_width(commands: typer.Typer) -> None:

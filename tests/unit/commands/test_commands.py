@@ -50,7 +50,7 @@ def test_every_module_is_a_command():
     plugins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][commands.PLUGINS]
     lab = {path.stem for path in (ROOT / "src/twicetold_lab/commands").glob("*.py") if not path.stem.startswith("_")}
     assert set(plugins) == lab
-    assert set(typer.main.get_command(commands.app).commands) == modules | lab
+    assert set(typer.main.get_command(commands.app).list_commands(None)) == modules | lab
 
 
 def test_the_version_is_that_of_the_package(process):
@@ -98,3 +98,41 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, process):
     os.close(write)
     assert done.returncode == 141
     assert not getattr(done, other)
+
+
+@pytest.fixture
+def plugged(process, environment, tmp_path):
+    """Runs the command beside a package with a plug-in that works, one that cannot be imported, and one named dedupe."""
+    about = tmp_path / "site/other-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    lines = ["hello = other:hello", "broken = gone.away:command", "dedupe = other:hello"]
+    (about / "entry_points.txt").write_text(f"[{commands.PLUGINS}]\n" + "\n".join(lines))
+    (about.parent / "other.py").write_text('def hello():\n    """Say hello.\n\n    Much."""\n    print("hello")\n')
+    path = f"{environment['PYTHONPATH']}{os.pathsep}{about.parent}"
+    return lambda *arguments: process(*arguments, env={**environment, "PYTHONPATH": path})
+
+
+def test_a_plug_in_that_cannot_be_imported_ends_no_other_command(plugged):
+    assert plugged("--version").returncode == 0
+    assert plugged("hello").stdout == "hello\n"
+    assert "Much." in plugged("hello", "--help").stdout
+    listed = plugged("--help")
+    assert listed.returncode == 0
+    assert "Say hello." in listed.stdout
+    assert "gone.away:command" in listed.stdout
+    for arguments in (["broken", "a", "--option", "b"], ["broken", "--help"]):
+        done = plugged(*arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith(
+            "error: the plug-in broken (gone.away:command) cannot be used: ModuleNotFoundError"
+        )
+        assert "Traceback" not in done.stderr
+
+
+def test_a_plug_in_takes_the_place_of_no_command(plugged, tmp_path):
+    (tmp_path / "texts.csv").write_text("text\na cat\nA cat\n")
+    done = plugged("dedupe", "texts.csv", "--compare", "letters")
+    assert "hello" not in done.stdout
+    assert "group,representative" in done.stdout
+    assert "the plug-in other:hello is not used: twicetold has a command dedupe itself" in done.stderr
