@@ -62,6 +62,11 @@ def _write_no_more() -> None:
 class Commands(TyperGroup):
     """The commands, with those of other packages; their errors are readable."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments, which prints what `--help` and `--version` ask for."""
+        with readable_errors():
+            return super().make_context(*arguments, **options)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names of all commands."""
         return [*self.commands, *sorted(entry_points(group=PLUGINS).names - self.commands.keys())]

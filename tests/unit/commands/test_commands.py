@@ -136,3 +136,27 @@ def test_a_plug_in_takes_the_place_of_no_command(plugged, tmp_path):
     assert "hello" not in done.stdout
     assert "group,representative" in done.stdout
     assert "the plug-in other:hello is not used: twicetold has a command dedupe itself" in done.stderr
+
+
+OF_TWO = (
+    ("ask", "a.csv", "--compare", "letters"),
+    ("label", "a.csv", "--compare", "letters", "-o", "pairs.csv"),
+    ("link", "a.csv", "b.csv", "--compare", "letters", "--ask", "2"),
+    ("dedupe", "a.csv", "--compare", "letters", "--ask", "2"),
+    ("dedupe", "-", "--compare", "letters", "--format", "csv"),
+)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize("arguments", OF_TWO)
+def test_a_closed_stream_is_an_input_at_its_end_or_an_output_without_a_reader(environment, tmp_path, closed, arguments):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("text\nhow to learn swimming\nhow do I learn to swim\nwhere to buy a tent\n")
+    line = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "twicetold.commands", *arguments]
+    options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(line, check=False, timeout=120, **options)
+    code = 1 if "-" in arguments else 141 if closed == ">&-" and arguments[0] in ("dedupe", "link") else 0
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert closed != "2>&-" or arguments[0] in ("dedupe", "link") or not done.stdout
