@@ -22,7 +22,7 @@ from twicetold.use.model import Model, fit
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
-    """Names of columns, of an option that may be given several times and may have several with commas between them.
+    """Names of columns, of an option that may be given several times and may have several with commas between them; each once.
 
     Raises:
         typer.BadParameter: if one is empty.
@@ -30,7 +30,7 @@ def listed(asked: Sequence[str] | None) -> list[str]:
     names = [name for each in asked or [] for name in each.split(",")]
     if not all(names):
         raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def window(asked: str) -> tuple[str, str]:

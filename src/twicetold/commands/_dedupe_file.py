@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from twicetold.commands._options import Reading, file_format
 from twicetold.commands._progress import progress, tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
+from twicetold.errors import require
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
@@ -92,7 +93,14 @@ class TextFile:
         return list(self.blocks[0].table.column_names)
 
     def column(self, name: str) -> pa.Array:
-        """(n,) values of a column; categories are their values."""
+        """(n,) values of a column; categories are their values.
+
+        Raises:
+            ValueError: unless there is one column of this name.
+        """
+        require(
+            self.columns.count(name) == 1, f"{self.name}: the column {name!r} is there {self.columns.count(name)} times"
+        )
         return one_piece(
             decoded(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
         )
