@@ -47,14 +47,14 @@ def _stop_although_ignored(ignored: "sys.UnraisableHookArgs") -> None:
 def _replace_closed_streams() -> None:
     """Open the standard streams that are None."""
     if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if sys.stdout is None:
         read, write = os.pipe()
         os.close(read)
         os.dup2(write, 1)
-        sys.stdout = open(1, "w", encoding="utf-8")
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8")
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 _replace_closed_streams()

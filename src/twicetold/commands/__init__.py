@@ -2,8 +2,9 @@
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
 the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`, which are
-loaded when they are used or listed, so that one that cannot be imported ends no other command. Modules of commands import at the top only the standard library, typer, rich and modules of ours that need no more, and all else
-inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
+loaded when they are used or listed, so that one that cannot be imported ends no other command. Modules of commands
+import at the top only the standard library, typer, rich and modules of ours that need no more, and all else inside
+functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)

@@ -22,7 +22,7 @@ from twicetold.use.model import Model, fit
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
-    """Names of columns, of an option that may be given several times and may have several with commas between them; each once.
+    """List each column once that an option names, which may be given several times, and several with commas.
 
     Raises:
         typer.BadParameter: if one is empty.

@@ -102,7 +102,7 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, process):
 
 @pytest.fixture
 def plugged(process, environment, tmp_path):
-    """Runs the command beside a package with a plug-in that works, one that cannot be imported, and one named dedupe."""
+    """Runs the command beside plug-ins: one that works, one that cannot be imported, and one named dedupe."""
     about = tmp_path / "site/other-1.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.commands._outputs import dropped_beside
+from twicetold.commands._outputs import beside
 
 TEXTS = "text\nbank rate cut\nbank rate cut film\ndrug trial phone\nBank rate CUT\n"
 PAIRS = "left,right,label,same\nbank rate,rate cut,1,1\nfilm star,drug trial,0,0\n"
@@ -119,4 +119,5 @@ def test_another_file_of_the_same_content_and_devices_are_no_input(place):
     ],
 )
 def test_dropped_rows_lie_beside_the_output_where_it_is_a_file(out, dropped):
-    assert dropped_beside(out) == dropped
+    assert beside(out) == dropped
+    assert beside(out, "bad") == (dropped and dropped.replace("dropped", "bad"))
