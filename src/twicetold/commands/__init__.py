@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from twicetold.errors import EXPECTED, require, shown, where_from
@@ -58,6 +58,24 @@ def _write_no_more() -> None:
     """Discard what is still to be written: Python flushes once more at its end."""
     for stream in (sys.stdout, sys.stderr):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class Command(TyperCommand):
+    """A command whose options are given once, but for flags and those that take several values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments.
+
+        Raises:
+            typer.BadParameter: if an option that takes one value is given several times.
+        """
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in given:
+            single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+            if single and given.count(option) > 1:
+                problem = f"expected one value, the option is given {given.count(option)} times: leave out all but one"
+                raise typer.BadParameter(problem, ctx=ctx, param=option)
+        return super().parse_args(ctx, args)
 
 
 class Commands(TyperGroup):
@@ -129,7 +147,7 @@ def _plugged(name: str, plugins: list[EntryPoint]) -> Any:
     try:
         require(len(plugins) == 1, f"{len(plugins)} packages have a command of this name")
         _add(holder, name, plugins[0].load())
-        _break_at_the_terminals_width(holder)
+        _prepare(holder)
         return get_group(holder).commands[name]
     except (Exception, SystemExit) as error:
         places = " and ".join(plugin.value for plugin in plugins)
@@ -148,8 +166,8 @@ for _name in COMMANDS:
     _add(app, _name, getattr(import_module(f"{__name__}.{_name}"), _name))
 
 
-def _break_at_the_terminals_width(commands: typer.Typer) -> None:
-    """Make each paragraph of help that is no list of examples one line: typer keeps the docstring's line breaks.
+def _prepare(commands: typer.Typer) -> None:
+    """Make all commands `Command`s, and each paragraph of their help one line: typer keeps the docstring's line breaks.
 
     A list of examples begins with an empty line, as typer takes the indent of all lines but the first from all of them.
     """
@@ -158,12 +176,14 @@ def _break_at_the_terminals_width(commands: typer.Typer) -> None:
         text = inspect.cleandoc(each.help or getattr(each.callback, "__doc__", None) or "")
         paragraphs = text.split("\n\n")
         each.help = "\n\n".join(f"\n{part}" if "\n " in part else part.replace("\n", " ") for part in paragraphs)
+    for each in commands.registered_commands:
+        each.cls = Command if each.cls is TyperCommand else each.cls
     for group in commands.registered_groups:
         if group.typer_instance is not None:
-            _break_at_the_terminals_width(group.typer_instance)
+            _prepare(group.typer_instance)
 
 
-_break_at_the_terminals_width(app)
+_prepare(app)
 
 
 def main() -> None:

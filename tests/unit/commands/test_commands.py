@@ -160,3 +160,47 @@ def test_a_closed_stream_is_an_input_at_its_end_or_an_output_without_a_reader(en
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     assert closed != "2>&-" or arguments[0] in ("dedupe", "link") or not done.stdout
+
+
+OPTIONS = {  # a command line of each command, without options
+    "score": "m a b",
+    "pairs": "m a.csv",
+    "dedupe": "a.csv",
+    "link": "a.csv b.csv",
+    "search": "i a",
+    "ask": "a.csv",
+    "label": "a.csv",
+    "calibrate": "m a.csv",
+    "index build": "m a.csv",
+    "index add": "i a.csv",
+    "index remove": "i a",
+    "index groups": "i",
+    "index info": "i",
+    "card": "m",
+    "check": "r",
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_that_takes_one_value_is_refused_when_it_is_given_twice(name):
+    command = typer.main.get_command(commands.app)
+    for word in name.split():
+        command = command.get_command(None, word)
+    options = [each for each in command.params if each.param_type_name == "option"]
+    for option in options:
+        value = [] if option.is_flag else ["1"]
+        line = [option.opts[0], *value, *OPTIONS[name].split(), option.opts[-1], *value]
+        required = [
+            word for each in options if each.required and each is not option for word in (each.opts[0], "x.csv")
+        ]
+        if option.is_flag or option.multiple:
+            assert command.make_context(name, [*line, *required])
+        else:
+            with pytest.raises(typer.BadParameter, match="one value, the option is given 2 times: leave out all but"):
+                command.make_context(name, [*line, *required])
+
+
+def test_every_command_is_asked_for_an_option_twice():
+    of_index = {f"index {name}" for name in typer.main.get_command(commands.app).commands["index"].commands}
+    every = typer.main.get_command(commands.app).list_commands(None)
+    assert set(OPTIONS) == {*every, *of_index} - {"index"}
