@@ -117,7 +117,7 @@ class Labelling:
             self.save_draw()
         else:
             self.labels[number] = same
-            self._save_labels()
+        self._save_labels()
 
     def back(self, number: int) -> bool:
         """Forget the answer to the last pair before this one; False if there is none."""
@@ -129,7 +129,7 @@ class Labelling:
             self.save_draw()
         else:
             del self.labels[last]
-            self._save_labels()
+        self._save_labels()
         return True
 
     def sample(self) -> Sample:
@@ -150,7 +150,7 @@ class Labelling:
         write_json(draw_file(self.out), {**content, "skipped": sorted(self.skipped)})
 
     def _save_labels(self) -> None:
-        if not self.labels:
+        if not (self.labels or self.skipped):
             self.out.unlink(missing_ok=True)
             return
         rows = []
