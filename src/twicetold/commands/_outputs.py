@@ -43,8 +43,12 @@ def require_apart(written: Files, read: Files, *, summary: bool = False) -> None
                 raise typer.BadParameter(
                     f"the {what} would replace {file}, from which the {source} are read: name another file"
                 )
-    for what in given.keys() & TABLES:
-        require_table(given[what])
+    for what, file in given.items():
+        folder = Path(file).parent
+        if what != "model" and not folder.is_dir():
+            raise typer.BadParameter(f"the {what} would go to {file}, and there is no folder {folder}: make it first")
+        if what in TABLES:
+            require_table(file)
 
 
 def beside(out: str, what: str = "dropped") -> str | None:

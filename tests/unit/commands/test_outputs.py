@@ -105,6 +105,26 @@ def test_another_file_of_the_same_content_and_devices_are_no_input(place):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "dedupe a.csv -o new/b.csv",
+        "dedupe a.csv -o b.csv --html new/b.html",
+        "dedupe a.csv -o b.csv --links new/b.csv",
+        "link a.csv c.csv -o new/b.csv",
+        "ask a.csv -o new/b.csv",
+        "label a.csv -o new/b.csv",
+        "pairs model a.csv -o new/b.csv",
+        "index groups faq -o new/b.csv",
+    ],
+)
+def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(line, twicetold, tmp_path):
+    done = twicetold(*line.split())
+    assert done.returncode == 2
+    assert "there is no folder new: make it first" in " ".join(done.stderr.replace("│", " ").split())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
     ("out", "dropped"),
     [
         ("unique.csv", "unique.dropped.csv"),
