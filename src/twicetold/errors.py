@@ -11,7 +11,7 @@ from typing import Any
 from twicetold.printable import printable, without_passwords
 
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
-EXPECTED = (ValueError, TypeError, OSError)
+EXPECTED = (ValueError, TypeError, OSError, MemoryError)
 OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
 OURS = ("twicetold", "twicetold_lab.grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
 RAISE = opcode.opmap["RAISE_VARARGS"]
@@ -76,12 +76,18 @@ def where_from(error: BaseException, variable: str) -> str:
         package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         stated = trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE  # else Python itself raised it, by a mistake
         ours = stated and package in OURS
-    return "" if ours or isinstance(error, OSError) else f"\n(set {variable}=1 to see where it came from)"
+    return (
+        "" if ours or isinstance(error, (OSError, MemoryError)) else f"\n(set {variable}=1 to see where it came from)"
+    )
 
 
 def shown(error: BaseException) -> str:
     """The message of an error, without control characters and without passwords."""
-    return printable(without_passwords(error))
+    message = printable(without_passwords(error))
+    if not isinstance(error, MemoryError):
+        return message
+    reason = f" ({message})" if message else ""
+    return f"expected more memory than there is{reason}: close other programs, or give fewer or shorter texts"
 
 
 def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> ValueError:

@@ -23,7 +23,7 @@ from twicetold.use.model import Model, fit
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
-    """Names of columns, of an option that may be given several times and may have several with commas between them.
+    """List each column once that an option names, which may be given several times, and several with commas.
 
     Raises:
         typer.BadParameter: if one is empty.
@@ -31,7 +31,7 @@ def listed(asked: Sequence[str] | None) -> list[str]:
     names = [unquoted(name) for each in asked or [] for name in split(each, ",")]
     if not all(names):
         raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def split(asked: str, separator: str) -> list[str]:

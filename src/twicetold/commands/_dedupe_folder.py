@@ -121,8 +121,13 @@ def words_of(asked: Sequence[str]) -> dict[str, Any]:
         typer.BadParameter: if a word is none, its key is unknown or its value is not of its kind.
     """
     values = {key: default for key, (_, _, default, _) in WORDS.items()}
+    given = [word.partition("=")[0] for word in asked]
     for word in asked:
         key, _, value = word.partition("=")
+        if given.count(key) > 1:
+            raise typer.BadParameter(
+                f"--folder {key}: expected one value, got {given.count(key)}: leave out all but one"
+            )
         if key not in WORDS:
             raise typer.BadParameter(f"--folder: expected one of {', '.join(WORDS)}, such as workers=4; got {word!r}")
         spelt, expected, _, read = WORDS[key]

@@ -3,8 +3,6 @@
 Where stderr is no terminal nothing is said, so that logs and scripts get the same lines on every machine.
 """
 
-import json
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rich.status import Status
@@ -28,17 +26,13 @@ def require_usable(model: str) -> None:
 
     Errors: as of `twicetold.load`.
     """
-    from twicetold import layout
     from twicetold.packages import require_package
+    from twicetold.trained.columns import FAMILIES
+    from twicetold.trained.folder_files import recipes
     from twicetold.trained.locate import folder_of
 
-    folder = folder_of(model)
-    from twicetold.trained.columns import FAMILIES
-
-    families = set()
-    for recipe in folder.rglob(layout.RECIPE):  # of an ensemble, those of its members as well
-        with suppress(OSError, ValueError, TypeError, KeyError):  # loading says what is wrong
-            families.add(str(json.loads(recipe.read_bytes())["encoder"]["_target_"]))
+    encoders = (recipe.get("encoder") for recipe in recipes(folder_of(model)))  # an ensemble itself has none
+    families = {str(each.get("_target_")) for each in encoders if isinstance(each, dict)}
     if families - FAMILIES.keys():
         require_package("torch", "a model of this family")
 

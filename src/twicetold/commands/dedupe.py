@@ -8,7 +8,7 @@ import typer
 from twicetold.commands._console import tell
 from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import ModelAndFile, file_format, model_and_file, with_options
-from twicetold.commands._outputs import dropped_beside, require_apart
+from twicetold.commands._outputs import beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted
 
@@ -32,7 +32,8 @@ def dedupe(
     With --ask you are shown the least certain pairs first: y if both texts are the same, n if not. Your answers hold,
     and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command goes on.
 
-    With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
+    With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns, and with
+    --skip-bad bad rows to unique.bad.csv, with line and reason.
 
     With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
     out of memory. The same command goes on after whatever ended it.
@@ -60,8 +61,8 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
     if (answers := written["answers"]) is not None:
-        beside = dict(zip(listed(asked.also), options["also"], strict=True))
-        asking: Any = {"count": alone.ask, "options": options, "beside": beside}
+        further = dict(zip(listed(asked.also), options["also"], strict=True))
+        asking: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
@@ -69,7 +70,11 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     shown = as_json if common.as_json else in_sentences
     place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
     about = shown(groups, read.texts, read.names.to_pylist())
+    if isinstance(about, dict):
+        about |= {"bad": len(read.bad), "bad_file": written["bad rows"]}
     tell_result(about, rows=rows, dropped=dropped, aside=written["dropped rows"], place=place)
+    if written["bad rows"] is not None:
+        tell(f"{counted(len(read.bad), 'bad row')} in {written['bad rows']}")
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:
@@ -84,7 +89,8 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
         "rows": common.out,
         "links": alone.links,
         "page": alone.html,
-        "dropped rows": dropped_beside(common.out) if common.drop else None,
+        "dropped rows": beside(common.out) if common.drop else None,
+        "bad rows": beside(common.out, "bad") if common.drop and common.skip_bad else None,
         "answers": None if alone.ask is None else str(answers_beside(file)),
     }
     sources = {"texts": file, "pairs": asked.pairs, "vectors": alone.compare, "weights": model}

@@ -100,7 +100,7 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
     from twicetold.labels.estimates import estimate
 
-    where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
+    where = f" In {state.out}" if state.labels or state.skipped else ""  # the file is written with the first answer
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     tell(
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "

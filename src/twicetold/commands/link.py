@@ -169,7 +169,7 @@ def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[s
     """Every row of both files, by what became of it."""
     sides = zip(SIDES, files, linked.linked(), linked.unlinked(), strict=True)
     of_sides = {
-        side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": file.bad}
+        side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": len(file.bad)}
         for side, file, some, others in sides
     }
     return {"pairs": len(linked), **of_sides, "without_values": linked.without_values}

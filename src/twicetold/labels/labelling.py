@@ -25,7 +25,7 @@ from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.stored import record
+from twicetold.evaluation.stored import json_object, record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels.estimates import Sample
@@ -117,7 +117,7 @@ class Labelling:
             self.save_draw()
         else:
             self.labels[number] = same
-            self._save_labels()
+        self._save_labels()
 
     def back(self, number: int) -> bool:
         """Forget the answer to the last pair before this one; False if there is none."""
@@ -129,7 +129,7 @@ class Labelling:
             self.save_draw()
         else:
             del self.labels[last]
-            self._save_labels()
+        self._save_labels()
         return True
 
     def sample(self) -> Sample:
@@ -150,7 +150,7 @@ class Labelling:
         write_json(draw_file(self.out), {**content, "skipped": sorted(self.skipped)})
 
     def _save_labels(self) -> None:
-        if not self.labels:
+        if not (self.labels or self.skipped):
             self.out.unlink(missing_ok=True)
             return
         rows = []
@@ -242,7 +242,7 @@ def read_labelling(out: Path) -> Labelling:
     if not file.is_file():
         raise FileNotFoundError(f"no labelling was begun in {out}: there is no file {file}")
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json_object(file, file.name)
         decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
         begun = Labelling(out=out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)

@@ -63,7 +63,7 @@ class Asking:
         table, delimiter = pa.table({name: pa.array([], pa.string()) for name in ASKED}), None
         if file.exists():
             with open_rows(file) as rows:
-                for name in (LEFT, RIGHT, SAME):
+                for name in (LEFT, RIGHT, SAME, *rows.columns):  # an answer is a row with a value of each column
                     rows.require(name)
                 table = pa.concat_tables(block.table for block in rows.blocks([LEFT, RIGHT]))
             delimiter = rows.delimiter

@@ -13,7 +13,6 @@ time, or on what runs them:
 5. A component is grouped by one task, however large it is.
 """
 
-import json
 import math
 import shutil
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_
 from twicetold.dedupe.options import EXACT_UP_TO, of_stage
 from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stored import json_object
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
@@ -102,7 +102,7 @@ def dedupe_folder(
 def _earlier_result(out: Path, state: str) -> FolderGroups | None:
     """The result of an earlier call for the same; None if a part is not as it left it."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        content = json_object(out / SUMMARY, SUMMARY)
         if content.pop("state") == state:
             result = FolderGroups(**{**content, "summary": summary_from_json(content["summary"])})
             dropped = {f"{DROPPED}/{name}": size for name, size in result.dropped_parts.items()}

@@ -1,10 +1,10 @@
 """The parts of a folder, and the folder that is written for them."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from twicetold.evaluation.stored import json_object
 from twicetold.files import TEMPORARY, require_apart
 from twicetold.staged.plan import DROPPED, Part, Plan, written
 from twicetold.staged.tasks import Progress
@@ -80,7 +80,7 @@ def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
     """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
     earlier, now = set[str](), {written(part.name) for part in parts}
     try:
-        earlier = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
+        earlier = set(json_object(out / SUMMARY, SUMMARY)["parts"])
     except (OSError, ValueError, TypeError, KeyError):
         with suppress(OSError, ValueError):  # it was ended before it wrote a summary
             earlier = {written(part.name) for part in Plan.read(out / STAGES).parts}

@@ -1,13 +1,13 @@
 """The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from twicetold.dedupe.options import KEEP, DedupeOptions
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stored import json_object
 from twicetold.files import write_json
 from twicetold.tables.streams import compression_of
 
@@ -114,7 +114,7 @@ class Plan:
         """
         path = folder / PLAN
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content = json_object(path, path.name)
             return cls(
                 folder=folder,
                 settings=Settings(**content.pop("settings")),

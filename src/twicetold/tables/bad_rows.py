@@ -21,6 +21,8 @@ class BadRow(NamedTuple):
     """Expected and actual value: `expected 0, 1, true or false; got 'maybe'`."""
     column: str | None = None
     """The column, if one alone is at fault."""
+    content: str = ""
+    """The line, or the fields of a row without a text; empty of a row of Parquet that is not UTF-8."""
 
     @property
     def why(self) -> str:
@@ -38,15 +40,19 @@ class BadRows:
 
     Args:
         unit: what places count, `line` or `row`.
+        rows: all bad rows; None: they are not kept.
     """
 
     unit: str = "line"
     count: int = 0
     listed: list[str] = field(default_factory=list)
+    rows: list[BadRow] | None = None
 
     def add(self, rows: Sequence[BadRow]) -> None:
         """Note rows, in the order of the file."""
         self.count += len(rows)
+        if self.rows is not None:
+            self.rows += rows
         self.listed += [row.at(self.unit) for row in rows[: LISTED - len(self.listed)]]
 
     def __str__(self) -> str:

@@ -23,9 +23,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.files import csv_text
 from twicetold.tables import reading, streams, writing
 from twicetold.tables.bad_rows import BadRow, BadRows, shown
 from twicetold.tables.blocks import Block, decoded
+from twicetold.tables.cells import delimited_texts
 from twicetold.tables.separators import SEPARATORS, USUAL, separator_of
 
 TEXT_COLUMNS = ("text", "title", "question")
@@ -261,5 +263,9 @@ def _empty(block: Block, texts: Sequence[str]) -> dict[int, BadRow]:
         empty = np.asarray(pc.fill_null(pc.equal(values, ""), True))
         for row in np.flatnonzero(empty).tolist():
             what = f"expected a text, not an empty one; got {shown(values[row].as_py())}"
-            bad.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column))
+            if block.objects is None:
+                content = csv_text([delimited_texts(each)[0] or "" for each in block.table.slice(row, 1).columns], [])
+            else:
+                content = block.objects[row].as_py()
+            bad.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column, content))
     return bad

@@ -137,9 +137,11 @@ class Delimited:
 
     def _bad(self, line: int, reason: str, done: int) -> BadRow:
         if reason == "not_utf8":
-            return BadRow(done + line, reason, not_utf8(self.lines[line - 1]))
-        lines = self.lines[line - 1 : line - 1 + LONGEST_RECORD]
-        return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
+            what = not_utf8(self.lines[line - 1])
+        else:
+            lines = self.lines[line - 1 : line - 1 + LONGEST_RECORD]
+            what = fault(reason, lines, delimiter=self.delimiter, header=self.columns)
+        return BadRow(done + line, reason, what, content=self.lines[line - 1])
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
         """Number of lines that hold whole records: the last record may go on after them."""
@@ -186,8 +188,8 @@ class JsonLines:
                 for column in texts:
                     value = row.get(column)
                     if not (isinstance(value, str) or _is_missing(value)):
-                        bad.append(BadRow(line, "no_text", f"expected a text, got {_as_text(value):.60}", column))
-                        del objects[line]
+                        what = f"expected a text, got {_as_text(value):.60}"
+                        bad.append(BadRow(line, "no_text", what, column, objects.pop(line)[1]))
                         break
             rows = [row for row, _ in objects.values()]
             keys = dict.fromkeys([*self.columns, *(key for row in rows for key in row)] if columns is None else columns)
@@ -211,12 +213,12 @@ def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str,
         if not text:
             continue
         if not line.isascii() and INVALID.search(line):
-            bad.append(BadRow(number, "not_utf8", not_utf8(line)))
+            bad.append(BadRow(number, "not_utf8", not_utf8(line), content=line))
             continue
         try:
             objects[number] = _object(text), _with_null(text)
         except ValueError as error:
-            bad.append(BadRow(number, "bad_json", str(error)))
+            bad.append(BadRow(number, "bad_json", str(error), content=line))
     return objects, bad
 
 

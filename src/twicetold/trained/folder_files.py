@@ -32,6 +32,13 @@ def read_recipe(folder: Path) -> dict[str, Any]:
         return read_object(folder / layout.RECIPE)
 
 
+def recipes(folder: Path) -> list[dict[str, Any]]:
+    """The recipes of a model and of its members. Errors: `read_recipe`."""
+    read_recipe(folder)
+    with refusing(folder):
+        return [read_object(file) for file in sorted(folder.rglob(layout.RECIPE))]
+
+
 def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
     """Check that nothing in a folder leads out of it or never ends, before anything in it is opened.
 

@@ -214,12 +214,6 @@ def save_ensemble(
         write_json(target / layout.TRAINING, training)
 
 
-def recipes(folder: Path) -> list[Any]:
-    """The recipes of a model and of its members."""
-    files = sorted(folder.rglob(layout.RECIPE))
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
-
-
 def trained_on(folder: Path) -> dict[str, str]:
     """`name` of the dataset that the model was trained on, and digest of its `train` texts.
 

@@ -142,3 +142,28 @@ def test_what_cannot_be_asked_is_named_and_nothing_is_written(twicetold, run, fi
         more.write("222,one more\n")
     file.write_text("left,right,left_text,right_text,probability,same\n1,2,a,b,0.5,1\n")
     assert "Are the pairs of another file?" in twicetold(*ASK, input="y\n").stderr
+
+
+@pytest.mark.parametrize("doubled", ["left_text", "right", "note"])
+def test_a_column_that_is_there_twice_is_named_before_anything_is_asked(twicetold, file, doubled):
+    twicetold(*ASK, "-n", 1, input="y\n")
+    head, row = file.read_text().splitlines()
+    file.write_text(f"{head},note,{doubled}\n{row},mine,again\n")
+    before = file.read_text()
+    done = twicetold(*ASK, "-n", 2, input="n\n")
+    assert done.returncode == 1
+    assert f"the column {doubled!r} is there 2 times" in done.stderr
+    assert file.read_text() == before
+    if doubled != "note":
+        done = twicetold(*DEDUPE, "--pairs", file.name)
+        assert f"the column {doubled!r} is there 2 times" in done.stderr
+
+
+def test_a_column_that_is_named_twice_counts_once(twicetold, tmp_path):
+    lines = [f"a tent for {number % 7} and more,maker {number % 5},{number % 3}" for number in range(30)]
+    (tmp_path / "tents.csv").write_text("\n".join(["text,brand,price", *lines]))
+    written = []
+    for also in (["brand,price"], ["brand,brand,price"], ["brand,price", "--also", "brand"]):
+        twicetold("dedupe", "tents.csv", "--compare", "letters", "--also", *also, "-o", "out.csv")
+        written.append((tmp_path / "out.csv").read_text())
+    assert written[0] == written[1] == written[2]

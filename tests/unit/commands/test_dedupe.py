@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -413,3 +415,87 @@ def test_names_of_columns_with_commas_are_given_in_double_quotes(tmp_path):
     done = CliRunner().invoke(app, [*line, "--also", '"Price, USD"'])
     assert done.exit_code == 0, done.stderr
     assert len({row["group"] for row in rows(done.stdout)}) == 2
+
+
+BAD = {
+    "in.csv": b'id,text\n1,a b c\n2,\xffrow\n3,"a b\nc"\n4\n5,\n6,"open\n7,x y\n',
+    "in.jsonl": b'{"text": "a b c"}\n{"text": "\xff"}\n{"text": "a  b c"}\n{"text": 3}\n{"text": " "}\n{"te\n'
+    b'{"text": "x y"}\n',
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_row_is_kept_or_dropped_or_with_the_bad_ones(name, twicetold, tmp_path):
+    (tmp_path / name).write_bytes(BAD[name])
+    line = ("dedupe", name, "--compare", "letters", "--drop", "--skip-bad", "-o", f"u{Path(name).suffix}", "--json")
+    done = twicetold(*line)
+    assert done.returncode == 0, done.stderr
+    about = json.loads(done.stdout)
+    assert (about["texts"], about["dropped"], about["bad"]) == (3, 1, 4)
+    assert about["bad_file"] == f"u.bad{Path(name).suffix}"
+    assert f"4 bad rows in {about['bad_file']}" in done.stderr
+    text = (tmp_path / about["bad_file"]).read_text()
+    bad = rows(text) if name == "in.csv" else [json.loads(each) for each in text.splitlines()]
+    lines = BAD[name].splitlines()
+    assert [lines[int(row["line"]) - 1] for row in bad] == [
+        row["content"].encode().replace(rb"\xff", b"\xff") for row in bad
+    ]
+    assert "expected UTF-8" in bad[0]["why"]
+    (tmp_path / name).write_bytes(b"".join(each + b"\n" for each in lines if each in (b"id,text", lines[-1])))
+    assert twicetold(*line).returncode == 0
+    assert "expected" not in (tmp_path / about["bad_file"]).read_text()
+
+
+def dropping(threshold):
+    return ("dedupe", "in.csv", "--compare", "letters", "--drop", "-o", "u.csv", "--threshold", threshold)
+
+
+@pytest.fixture
+def former(twicetold, tmp_path):
+    """Kept and dropped rows of a file by two thresholds, of which those of the first are there."""
+    (tmp_path / "in.csv").write_text("text\nbank rate cut\nbank rates cut\nvote game chip\n")
+    files = (tmp_path / "u.csv", tmp_path / "u.dropped.csv")
+    states = []
+    for threshold in ("0.999", "0.5"):
+        assert twicetold(*dropping(threshold)).returncode == 0
+        states.append([file.read_text() for file in files])
+    assert states[0][0] != states[1][0]
+    return files, states
+
+
+def test_of_two_dedupes_at_once_kept_and_dropped_rows_are_of_one(former, twicetold, environment, tmp_path, monkeypatch):
+    files, states = former
+    others, calls = [], []
+    write_rows = _dedupe_file.write_rows
+
+    def meanwhile(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 2:  # between kept and dropped rows
+            line = [sys.executable, "-m", "twicetold.commands", *dropping("0.5")]
+            others.append(subprocess.Popen(line, cwd=tmp_path, env=environment))
+            with suppress(subprocess.TimeoutExpired):
+                others[0].wait(20)
+        return write_rows(*arguments, **options)
+
+    monkeypatch.setattr(_dedupe_file, "write_rows", meanwhile)
+    assert twicetold(*dropping("0.999")).returncode == 0
+    assert others[0].wait(60) == 0
+    assert [file.read_text() for file in files] in states
+
+
+@pytest.mark.parametrize("renames", range(4))
+def test_a_kill_leaves_no_kept_rows_beside_dropped_ones_of_another_run(former, twicetold, monkeypatch, renames):
+    files, states = former
+    done = []
+    replace = Path.replace
+
+    def killed(path, target):
+        if target in files:
+            if len(done) == renames:
+                raise KeyboardInterrupt
+            done.append(target)
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    twicetold(*dropping("0.999"))
+    assert not files[0].exists() or [file.read_text() for file in files] in states
