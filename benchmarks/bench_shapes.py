@@ -1,6 +1,6 @@
 """Dedupe of files of unusual shapes: does each one end, in how much time and memory, and what is not compared.
 
-    python benchmarks/bench_shapes.py [--quick] [--rows 50000] [--shape "few words;variants"] [--limit 120] [--json FILE]
+    python benchmarks/bench_shapes.py [--quick] [--rows 50000] [--shape "names;variants"] [--limit 120] [--json FILE]
 
 Each shape is a file of JSON lines, on which `twicetold dedupe` runs as a process of its own, on one thread. A process
 that needs more processor time than `--limit`, or more than `MEMORY`, is ended. The texts are drawn from a fixed seed;
@@ -68,9 +68,8 @@ def variant(draw: Draw) -> str:
     """A product in one colour, form and size."""
     who, print_ = words(draw, 1, ["men", "women", "kids"]), words(draw, 1, ["printed", "plain", "striped"])
     what = " ".join(words(draw, 1, each) for each in (FORMS, COLOURS, STUFFS, CLOTHES))
-    return (
-        f"{who} {what} {words(draw, 1, ['long', 'short'])} {print_} size {words(draw, 1, list('sml') + ['xl', 'xxl'])}"
-    )
+    length, size = words(draw, 1, ["long", "short"]), words(draw, 1, "s m l xl xxl".split())
+    return f"{who} {what} {length} {print_} size {size}"
 
 
 def zipf(draw: Draw, count: int, vocabulary: list[str]) -> str:
