@@ -288,6 +288,16 @@ def test_a_new_key_in_later_json_lines_has_no_place_in_a_header(tmp_path, monkey
         copy(tmp_path / "in.jsonl", tmp_path / "out.csv")
 
 
+def test_json_lines_whose_keys_differ_by_row_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "CELLS", 100)
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(f'{{"text": "a", "key {row}": {row}}}\n' for row in range(12)))
+    with pytest.raises(ValueError, match=r"in.jsonl: line 1: expected rows that share .* 13 keys in 12 rows.*'key 11'"):
+        copy(file, tmp_path / "out.jsonl")
+    file.write_text("".join(f'{{"text": "a", "key": {row}}}\n' for row in range(12)))
+    copy(file, tmp_path / "out.jsonl")
+
+
 def test_columns_are_chosen_by_usual_names(tmp_path):
     def opened(*names):
         (tmp_path / "in.csv").write_text(",".join(names) + "\n")
