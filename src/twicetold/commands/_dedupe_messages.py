@@ -102,8 +102,9 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         )
     if counts.unfinished:
         lines.append(
-            f"warning: {counted(counts.unfinished, 'text')} may have more links than were looked for, as too many are "
-            "alike, as lines of one template are: numbers of links and shares of pairs are too low; raise the threshold"
+            f"warning: {counted(counts.unfinished, 'text was', 'texts were')} not compared with all texts that may be "
+            "links, as too many are alike, as lines of one template are: numbers of links and shares of pairs are too "
+            "low; compare the rows that have an equal value in a column (--same), or raise the threshold"
         )
     if counts.wide:
         lines.append(

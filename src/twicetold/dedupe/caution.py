@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links
-from twicetold.printable import differing
+from twicetold.printable import counted, differing
 from twicetold.trained.drift import BLANK
 
 MANY = 0.5  # share of rows in groups
@@ -95,6 +95,16 @@ def unknown_texts(count: int, texts: int) -> str | None:
     return (
         f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
         "text to it: train a model on texts like these, or take one that reads letters"
+    )
+
+
+def crowded_words(count: int) -> str | None:
+    """A warning of words that were not compared with all others by spelling; None if there are none."""
+    if not count:
+        return None
+    return (
+        f"{counted(count, 'word was', 'words were')} not compared with all others by spelling, as too many differ by "
+        "one letter: texts that differ by such words alone may have too low a probability"
     )
 
 

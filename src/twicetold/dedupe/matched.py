@@ -99,8 +99,9 @@ class MatchedTexts:
     def candidates(self) -> Candidates:
         """The candidates by the numbers of their texts."""
         one, other = self.order[self.pairs.left], self.order[self.pairs.right]
+        ends = np.minimum(one, other), np.maximum(one, other)
         approximate = self.vectors is not None and len(self.vectors) > EXACT
-        return Candidates(np.minimum(one, other), np.maximum(one, other), self.pairs.lexical, 0, approximate)
+        return Candidates(*ends, self.pairs.lexical, self.pairs.unfinished, approximate)
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -188,12 +189,12 @@ class MatchedTexts:
 def _within(both: Csr, *, vectors: NDArray[np.float32] | None, searched: Vectors, limits: Limits) -> Ends:
     """Pairs within limits."""
     apart, packed = large_blocks(limits)
-    found = [(np.empty(0, np.int64),) * 2]
+    found = [Ends(*(np.empty(0, np.int64),) * 2)]
     for block in apart:
-        left, right = nearest_pairs(both[block], None if vectors is None else vectors[block])
-        found.append((block[left], block[right]))
+        near = nearest_pairs(both[block], None if vectors is None else vectors[block])
+        found.append(Ends(block[near.left], block[near.right], near.unfinished))
     if len(packed):
-        near = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
-        found.append((packed[near.left], packed[near.right]))
-    ends = [np.concatenate(side) for side in zip(*found, strict=True)]
-    return np.minimum(*ends), np.maximum(*ends)
+        within = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
+        found.append(Ends(packed[within.left], packed[within.right]))
+    left, right = (np.concatenate([getattr(ends, side) for ends in found]) for side in ("left", "right"))
+    return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))

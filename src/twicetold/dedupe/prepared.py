@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from twicetold.dedupe.blocking import of_rows, search_pairs
 from twicetold.dedupe.candidates import Candidates
-from twicetold.dedupe.caution import unknown_texts
+from twicetold.dedupe.caution import crowded_words, unknown_texts
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits, require_length, require_list
@@ -98,6 +98,7 @@ class Prepared:
             progress("comparing what texts share and what they do not")
             matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
             drift = _drift(model, distinct.texts, matched.blank)
+            drift += filter(None, [crowded_words(matched.terms.crowded)])
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)

@@ -13,9 +13,9 @@ Shape letters: N texts, W words, T terms of a kind.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +38,8 @@ CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
+CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
+SEARCHED = 1 << 20  # letters in which codes are searched for at a time
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
 
@@ -53,6 +55,7 @@ class Terms:
         idf: (W,) of the words.
         vocabulary: the words.
         spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another.
+        crowded: number of words that were not compared with all others by spelling.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
         numbers: (N, T) 1 where a text has a number.
         units: (N, T) 1 where a text has a number before this unit, or after this word.
@@ -71,6 +74,7 @@ class Terms:
     idf: NDArray[np.float32]
     vocabulary: list[str]
     spelt: Csr
+    crowded: int
     order: Csr
     numbers: Csr
     units: Csr
@@ -108,6 +112,7 @@ class Terms:
         measures = list(map(measures_of, parts))
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
         letters, grams = letter_rows(folded)
+        spelt, crowded = _spelt(vocabulary)
         return cls(
             letters=letters,
             grams=grams,
@@ -115,7 +120,8 @@ class Terms:
             present=present,
             idf=idf,
             vocabulary=vocabulary,
-            spelt=_spelt(vocabulary),
+            spelt=spelt,
+            crowded=crowded,
             order=_neighbours(words, vocabulary),
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
@@ -243,28 +249,45 @@ def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[
 
 def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
     """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+    sizes, hashes = np.fromiter(map(len, codes), np.int64, len(codes)), {}
+    for size in np.unique(sizes).tolist():
+        wanted = np.flatnonzero(sizes == size)
+        keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
+        order = np.argsort(keys)
+        hashes[size] = keys[order], wanted[order]
+    block = np.cumsum(np.fromiter(map(len, squeezed), np.int64, len(squeezed))) // SEARCHED
+    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max)).tolist() if codes else []
+    found = [(np.empty(0, np.int64),) * 2]
+    for start, stop in pairwise(edges):
+        text, code = _codes_within(squeezed[start:stop], hashes)
+        found.append((start + text, code))
+    rows, columns = map(np.concatenate, zip(*found, strict=True))
+    return _ones(rows, columns, (len(squeezed), len(codes)))
+
+
+def _codes_within(
+    squeezed: Sequence[str], codes: Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Texts and the codes that they contain, from sorted hashes of codes and their numbers by size."""
     lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
     letters = _points(squeezed)
     text, ends = np.repeat(np.arange(len(squeezed)), lengths), np.repeat(np.cumsum(lengths), lengths)
     digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
-    sizes = np.fromiter(map(len, codes), np.int64, len(codes))
-    longest = int(sizes.max(initial=0))
     start = np.arange(len(letters))
-    start = start[digits[np.minimum(start + longest, ends)] > digits[:-1]]  # no code begins elsewhere
+    start = start[digits[np.minimum(start + max(codes), ends)] > digits[:-1]]  # no code begins elsewhere
     hashes = np.zeros(len(start), np.uint64)
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for size in range(1, longest + 1):
+    rows, columns = [], []
+    for size in range(1, max(codes) + 1):
         whole = start + size <= ends[start]
         start, hashes = start[whole], hashes[whole]
         hashes = _longer(hashes, letters[start + size - 1])
-        if len(wanted := np.flatnonzero(sizes == size)):
-            keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
-            order = np.argsort(keys)
-            place = np.minimum(np.searchsorted(keys[order], hashes), len(keys) - 1)
-            there = keys[order][place] == hashes
+        if size in codes:
+            keys, number = codes[size]
+            place = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
+            there = keys[place] == hashes
             rows.append(text[start[there]])
-            columns.append(wanted[order[place[there]]])
-    return _ones(np.concatenate(rows), np.concatenate(columns), (len(squeezed), len(codes)))
+            columns.append(number[place[there]])
+    return np.concatenate(rows), np.concatenate(columns)
 
 
 def _points(texts: Sequence[str]) -> NDArray[np.uint32]:
@@ -279,14 +302,22 @@ def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
     return hashes
 
 
-def _spelt(vocabulary: Sequence[str]) -> Csr:
-    """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
+def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
+    """Words that a deletion makes equal: of a letter of one, or of one of each at the same place.
+
+    Returns:
+        (W, W) 1 where two words are, and the number of words that were not compared with all others, as a deletion
+        makes more than `CROWD` equal.
+    """
     by_key, _ = incidence(map(spellings_of, vocabulary))
+    crowded = np.bincount(by_key.indices, minlength=by_key.shape[1]) > CROWD
+    cut = int(np.count_nonzero(np.diff(by_key[:, crowded].indptr)))
+    by_key = by_key[:, ~crowded]
     near = (by_key @ by_key.T).tocsr()
     near.setdiag(0)
     near.eliminate_zeros()
     near.data[:] = 1
-    return near
+    return near, cut
 
 
 def spellings_of(word: str) -> list[str]:

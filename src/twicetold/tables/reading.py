@@ -26,9 +26,9 @@ from twicetold.tables.delimited import fault, records
 from twicetold.tables.separators import named_separator, recognised
 
 BLOCK = 1 << 21  # characters that are read at once
+CELLS = 1 << 24  # of rows of JSON lines that are read at once: where rows share keys, `BLOCK` holds a thirtieth
 ROWS = 1 << 14  # rows of Parquet that are read at once
 LONGEST = 1 << 26  # bytes of a line, and of a text of Parquet (64 MB)
-CELLS = 20_000_000  # keys times rows of JSON lines that are read at once
 NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?Infinity|NaN')
 TEXT = pa.string()
 LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
@@ -193,10 +193,11 @@ class JsonLines:
                         break
             rows = [row for row, _ in objects.values()]
             keys = dict.fromkeys([*self.columns, *(key for row in rows for key in row)] if columns is None else columns)
-            if len(keys) * len(rows) > CELLS:
+            if len(rows) * len(keys) > CELLS:
                 raise ValueError(
-                    f"expected rows with much the same keys, got {len(keys):,} keys in {len(rows):,} rows: put those "
-                    'that differ in an object of their own, as in {"text": "…", "more": {…}}'
+                    f"line {done + 1}: expected rows that share most of their keys, got {len(keys):,} keys in "
+                    f"{len(rows):,} rows, the last one {[*keys][-1]!r}: put values whose keys differ by row under one "
+                    "key, as by jq -c '{text, more: del(.text)}'"
                 )
             table = {key: pa.array([_as_text(row[key]) if key in row else None for row in rows], TEXT) for key in keys}
             spelt = pa.array([text for _, text in objects.values()], TEXT)

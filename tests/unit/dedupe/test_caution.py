@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import twicetold
+from twicetold.commands._dedupe_messages import of_summary
 from twicetold.dedupe.caution import chains_in, codes_alone, many_grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
@@ -127,3 +128,27 @@ def test_what_rests_on_no_label_is_named():
     for answer, said in ((True, "moved by answers about this one"), (None, "not on labels of this one")):
         answered = twicetold.fit(texts, lexical=True).dedupe(texts, pairs=([0], [16], [answer])).summary.threshold
         assert answered.evidence.endswith(said)
+
+
+def test_words_that_are_not_compared_by_spelling_are_counted_in_a_warning():
+    texts = [f"custom{chr(0x4E00 + number)}er of shop {number}" for number in range(120)]
+    (said,) = [each for each in warnings_of_dedupe(texts) if "by spelling" in each]
+    assert said.startswith("120 words were not compared with all others by spelling")
+    assert not [each for each in warnings_of_dedupe(texts[:100]) if "by spelling" in each]
+
+
+@pytest.mark.parametrize("options", [{}, {"same": [["a", "b"] * 120]}])
+def test_texts_that_were_not_compared_with_all_others_are_counted_in_the_summary(options, monkeypatch):
+    texts = [f"{one} {two} {three} shirt" for one in WORDS[:6] for two in WORDS[:8] for three in WORDS[:5]]
+    model = twicetold.fit(texts, lexical=True)
+    assert model.dedupe(texts, **options).summary.counts.unfinished == 0
+    monkeypatch.setattr("twicetold.matching.candidates.MOST", 20)
+    monkeypatch.setattr("twicetold.dedupe.blocking.LARGE", 50)
+    summary = model.dedupe(texts, **options).summary
+    assert 0 < summary.counts.unfinished <= len(texts)
+    said = [each for each in of_summary(summary, dropped=0) if "not compared with all texts" in each]
+    assert said[0].startswith(f"warning: {summary.counts.unfinished} texts were")
+
+
+def warnings_of_dedupe(texts):
+    return twicetold.fit(texts, lexical=True).dedupe(texts).summary.warnings

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from twicetold.matching import terms as module
 from twicetold.matching.terms import CODE_LENGTHS, NOT_ALPHANUMERIC, Terms, incidence
 
 TEXTS = ["Sony TX-SR706 receiver, 16GB", "sony txsr706", "Straße 5.50 %", "STRASSE 5.5", "", "a tx sr 706 receiver"]
@@ -77,3 +78,21 @@ def test_texts_without_words_have_empty_rows(texts: list[str]) -> None:
     terms = Terms.of(texts)
     assert terms.letters.shape[0] == terms.words.shape[0] == len(texts)
     assert np.isfinite(terms.words.data).all()
+
+
+def test_words_that_a_deletion_makes_equal_to_too_many_are_counted_and_not_compared() -> None:
+    crowd = [f"custom{chr(0x4E00 + number)}er" for number in range(module.CROWD + 1)]
+    terms = Terms.of([*crowd, "receiver", "receivr"])
+    assert terms.crowded == len(crowd)
+    assert terms.spelt.nnz == 2
+    assert Terms.of(crowd[1:]).crowded == 0
+    assert Terms.of(crowd[1:]).spelt.nnz == module.CROWD * (module.CROWD - 1)
+
+
+def test_codes_are_the_same_however_many_letters_are_searched_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    texts = ["", *("".join(draw.choice(list("ab12 -"), 30)) for _ in range(60)), ""]
+    at_once = Terms.of(texts).contained.toarray()
+    monkeypatch.setattr(module, "SEARCHED", 50)
+    assert at_once.any()
+    np.testing.assert_array_equal(Terms.of(texts).contained.toarray(), at_once)
