@@ -182,15 +182,14 @@ class _Types(ast.NodeTransformer):
         return self.generic_visit(ast.Module(node.orelse, [])).body  # type: ignore[attr-defined]
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = self._collected(node.annotation)
+        self.names |= _names(node.annotation) if node.annotation else set()
+        node.annotation = None
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = self._collected(node.returns)
+        self.names |= _names(node.returns) if node.returns else set()
+        node.returns = None
         return self.generic_visit(node)
-
-    def _collected(self, annotation: ast.AST | None) -> None:
-        self.names |= _names(annotation) if annotation else set()
 
 
 def _without_types(tree: ast.AST) -> ast.AST:
