@@ -66,8 +66,8 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
     read = model.trained.read(WORD)
     if not read.searchable:
         raise TypeError(
-            f"{model.folder} scores pairs only: it has no vector per text. Give a model that has one, such as static "
-            "or tfidf"
+            f"{model.folder} scores pairs only: it has no vector per text. Give a model that has a dense one, such "
+            "as static"
         )
     thresholds, pairs = scores_of(model, plan.settings)
     thresholds.link(pairs, plan.settings, 2)

@@ -1,7 +1,8 @@
 """Hash of the code that a stage of a cell runs: the import closure of its script and of its config's `_target_`s.
 
-Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count. Package
-data belong to the module beside them that has their name as a string (`data_of`), and count byte by byte.
+Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count, nor does
+what only type checkers read: `if TYPE_CHECKING:`, annotations of functions, and imports for these. Package data belong
+to the module beside them that has their name as a string (`data_of`), and count byte by byte.
 `checkout` sees to it that the code that is hashed here is the code that runs.
 """
 
@@ -163,10 +164,55 @@ def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
 @cache
 def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...], frozenset[str]]:
     """Hash of a module's syntax tree, the dotted names that it imports, and its strings."""
-    tree = ast.parse(source)
+    tree = _without_types(ast.parse(source))
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     strings = frozenset(value for value in constants if isinstance(value, str))
     return hashlib.sha256(_outline(tree).encode()).hexdigest(), tuple(_imports(tree, package)), strings
+
+
+class _Types(ast.NodeTransformer):
+    """Removes `if TYPE_CHECKING:` and the annotations of functions, of which it collects the names."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> Any:
+        if ast.unparse(node.test) not in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            return self.generic_visit(node)
+        return self.generic_visit(ast.Module(node.orelse, [])).body  # type: ignore[attr-defined]
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        self.names |= _names(node.annotation) if node.annotation else set()
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.names |= _names(node.returns) if node.returns else set()
+        node.returns = None
+        return self.generic_visit(node)
+
+
+def _without_types(tree: ast.AST) -> ast.AST:
+    """A tree without what only type checkers read."""
+    types = _Types()
+    tree = types.visit(tree)
+    only = types.names - _names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            node.names = [each for each in node.names if not _binds(each) & only]
+    return tree
+
+
+def _binds(alias: ast.alias) -> set[str]:
+    """The name that an import makes for its own module; none for `X as X`, which is for others."""
+    return {alias.asname or alias.name.partition(".")[0]} - {alias.name if alias.asname else ""}
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """The names in a tree, and its strings, as `__all__` has names that others import."""
+    nodes = list(ast.walk(tree))
+    strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return strings | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
@@ -194,9 +240,8 @@ def _outline(node: Any) -> str:
 
 
 def _without_strings(nodes: list[Any]) -> Iterable[Any]:
-    """Statements without bare strings."""
+    """Statements without bare strings, and without imports of nothing that is left."""
     for node in nodes:
-        if not (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        ):
+        bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if not (bare or (isinstance(node, ast.Import | ast.ImportFrom) and not node.names)):
             yield node

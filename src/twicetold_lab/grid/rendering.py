@@ -25,9 +25,13 @@ KEPT: dict[str, str] = {}
 
 
 def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
-    """The config of a training."""
+    """The config of a training; where a variant's profile says nothing of data, they are as the grid's has them."""
     # tracking compares with the defaults of the family
-    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+    config = composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+    if "profile" not in row:
+        return config
+    own, plain = (data_of(f"data={row['data']}", f"profile={name}") for name in (row["profile"], "full"))
+    return config | ({"data": data_of(*for_data(row["data"], grid))} if own == plain else {})
 
 
 def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:

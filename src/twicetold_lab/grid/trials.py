@@ -101,9 +101,11 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     The first trial of a new study has the values that the config has now. It is never pruned.
 
     Raises:
-        ValueError: if the study is of other data, settings, code or library versions.
+        ValueError: if the study is of other data, settings, code or library versions, or of another kind of space.
     """
     study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
+    anew = f"To search anew, remove the folder: rm -r {sweep.folder}"
+    check_space(study, space, anew)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     code = code_now("train", config, learnt_from(config))
@@ -111,8 +113,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     if study.user_attrs.setdefault("made_with", made_with) != made_with:
         raise ValueError(
             f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
-            f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
-            f"rm -r {sweep.folder}"
+            f"conf/tuned/, src/ or the environment have changed since. {anew}"
         )
     if not study.trials:
         study.set_user_attr("made_with", made_with)
@@ -120,6 +121,25 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         return
     take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
+
+
+def check_space(study: "optuna.Study", space: Mapping[str, "optuna.distributions.BaseDistribution"], anew: str) -> None:
+    """Check that a study can go on in a space: ranges may be others, but neither kinds nor choices.
+
+    Raises:
+        ValueError: if it cannot.
+    """
+    from optuna.distributions import check_distribution_compatibility
+
+    for trial in study.get_trials(deepcopy=False):
+        for key in trial.distributions.keys() & space.keys():
+            try:
+                check_distribution_compatibility(trial.distributions[key], space[key])
+            except ValueError as error:
+                raise ValueError(
+                    f"trials of the search had {trial.distributions[key]} for {key}, and conf/sweep/ has {space[key]}: "
+                    f"a search keeps the choices that it began with. {anew}"
+                ) from error
 
 
 def take_back(study: "optuna.Study", sweep: Sweep) -> None:

@@ -155,12 +155,17 @@ class Leaderboard:
             use: measure for use, measure in found.items() if measure not in [*found.values()][: [*found].index(use)]
         }
 
-    def ranked(self, measure: str) -> list[Row]:
-        """The rows that have a measure, by validation: by the measure itself, or the nearest that validation has."""
-        rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
+    def order_by(self, measure: str) -> str:
+        """The measure of validation that orders rows: the measure itself, or the nearest that validation has."""
         pairs = f"average_precision_{self.duplicates}"
         nearest = (measure, f"{TEXT_RANKING}{self.duplicates}", pairs, self.primary)
-        by = next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
+        rows = [row for row in self.rows if row.value(measure)]
+        return next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
+
+    def ranked(self, measure: str) -> list[Row]:
+        """The rows that have a measure, the best on validation first."""
+        rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
+        by = self.order_by(measure)
         return sorted(rows, key=lambda row: -or_worst(row.value(by, "val")))
 
     def top(self, metric: str) -> float | None:

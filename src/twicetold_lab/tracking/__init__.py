@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from twicetold_lab.tracking.notes import COMMAND, command
-from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
+from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page, view_of
 from twicetold_lab.tracking.repository import commit_now
 from twicetold_lab.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold_lab.tracking.store import Settings, Store, existing, insist, open_store, tracking
-from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, sweep_parent
+from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, end_sweep, sweep_parent
 
 FAMILY = "model"  # a tag, and a parameter, since charts of several runs have parameters alone for their axes
 
@@ -30,6 +30,7 @@ __all__ = [
     "addresses",
     "describe_sweep",
     "end_lost_runs",
+    "end_sweep",
     "reopen",
     "start",
     "sweep_parent",
@@ -97,6 +98,8 @@ def reopen(
 def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> dict[str, str]:
     """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
 
+    A page opens on the leaderboard, or on the sweeps where there is no other run.
+
     Args:
         settings: whether and where.
         experiments: their names; None for all that trainings have described.
@@ -110,7 +113,9 @@ def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> d
             stored = {one.name: one for one in sorted(described, key=lambda one: one.name)}
         else:
             stored = {name: client.get_experiment_by_name(name) for name in experiments}
-        return {name: runs_page(settings, one.experiment_id) for name, one in stored.items() if one is not None}
+        ids = {name: one.experiment_id for name, one in stored.items() if one is not None}
+        views = {name: view_of(client, each) for name, each in ids.items()}
+        return {name: runs_page(settings, each, view=views[name]) for name, each in ids.items()}
     return {}
 
 

@@ -20,6 +20,7 @@ VIEW = "mlflow.sharedViewState."  # prefix of a tag
 DESCRIPTION = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
 LEADERBOARD, SWEEPS = "leaderboard", "sweeps"
+OF_LEADERBOARD = "tags.origin != 'sweep'"
 
 KINDS = {
     "documents": "documents, of which any two are compared",
@@ -58,7 +59,7 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
     test = [f"test/{name}" for name in dict.fromkeys((primary, *FURTHER[kind]))]
     measured, swept = _metrics(*test, "parameters"), [*_metrics("train_seconds"), "tags.`model`", *_params(*ALWAYS)]
     views = {
-        LEADERBOARD: ("Leaderboard", _state("tags.origin != 'sweep'", primary, *measured, "tags.`origin`")),
+        LEADERBOARD: ("Leaderboard", _state(OF_LEADERBOARD, primary, *measured, "tags.`origin`")),
         SWEEPS: ("Sweeps", _state("tags.origin = 'sweep'", primary, *swept)),
     }
     for number, (key, (name, state)) in enumerate(views.items()):
@@ -84,6 +85,11 @@ def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, p
     state = _state(f"tags.`{PARENT}` = '{parent}'", primary, *_metrics("train_seconds"), *_params(*params))
     store.client.set_experiment_tag(store.experiment_id, f"{VIEW}{key}", json.dumps(state))  # no name: not in the menu
     return runs_page(settings, store.experiment_id, view=key)
+
+
+def view_of(client: Any, experiment_id: str) -> str:
+    """The leaderboard, or the sweeps of an experiment that has no run of another origin."""
+    return LEADERBOARD if client.search_runs([experiment_id], OF_LEADERBOARD, max_results=1) else SWEEPS
 
 
 def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD) -> str:
