@@ -134,7 +134,11 @@ class Labelling:
 
     def sample(self) -> Sample:
         """The labelled pairs with what is known of the candidates."""
-        numbers = sorted(self.labels)
+        numbers, bands = sorted(self.labels), len(self.candidates)
+        band = np.array([pair.band for pair in self.pairs], np.int64)
+        drawn = np.bincount(band, minlength=bands)
+        probability = self.decision.probability(np.array([pair.score for pair in self.pairs], np.float64))
+        likely = np.bincount(band, probability, minlength=bands) / np.maximum(drawn, 1)
         return Sample(
             np.array([self.pairs[number].score for number in numbers], np.float64),
             np.array([self.labels[number] for number in numbers], bool),
@@ -142,6 +146,7 @@ class Labelling:
             np.array(self.candidates),
             np.array(self.thresholds),
             np.array(self.above),
+            np.where(drawn > 0, likely, 0.5),
         )
 
     def save_draw(self) -> None:
