@@ -70,6 +70,7 @@ class Labelling:
         texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
+        width: numbers of a vector, of vectors that were made elsewhere.
         decision: of the model, about this label.
         pairs: in the order in which to label them.
         labels: number of a pair, from 0 -> whether the two texts say the same.
@@ -85,6 +86,7 @@ class Labelling:
     texts: int = 0
     guessed: bool = False
     matched: bool = False
+    width: int | None = None
     decision: Decision
     pairs: list[DrawnPair]
     labels: dict[int, bool] = field(default_factory=dict)
@@ -326,6 +328,7 @@ def _draw(
         texts=len(texts),
         guessed=about.unlabelled,
         matched=matched,
+        width=model.encode(texts[:1]).shape[1] if of_vectors else None,
         decision=decision,
         pairs=[DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
