@@ -54,6 +54,11 @@ class DrawnPair:
     score: float
     band: int
 
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Texts and band: the last digits of scores differ between processors."""
+        return self.left, self.right, self.band
+
 
 @dataclass(kw_only=True)
 class Labelling:
@@ -228,9 +233,9 @@ def labelling(
         )
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, place, distinct, source, pairs=pairs)
-        if larger.pairs[: len(begun.pairs)] != begun.pairs:
+        if [each.place for each in larger.pairs[: len(begun.pairs)]] != [each.place for each in begun.pairs]:
             raise ValueError(
-                f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
+                f"cannot add pairs to {out}: on this machine the model ranks pairs otherwise than when it was begun. "
                 "Choose another file with -o"
             )
         begun.pairs = larger.pairs
