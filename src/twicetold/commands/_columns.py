@@ -112,7 +112,7 @@ def options_of(file: TextFile, asked: Asked) -> Choices:
         choices["truth"] = file.column(asked.truth)
     if asked.pairs is not None:
         limits = Limits.of(len(file.texts), choices["same"], choices["within"])
-        choices["pairs"] = pairs_of(asked.pairs, file, limits)
+        choices["pairs"] = pairs_of(asked.pairs, file, limits)[0]
     return choices  # type: ignore[no-any-return]
 
 

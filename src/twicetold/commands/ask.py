@@ -138,17 +138,18 @@ def ask_about(
     from twicetold.tables.columns import MISSING, answers_of
 
     with only_process(lock_beside(answers), f"ask {answers}"):
-        pairs: list[Any] = [known or ([], [], [])]
+        pairs, stale = [known or ([], [], [])], ()
         if answers.exists():
-            pairs.append(pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True))
+            of_file, stale = pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True)
+            pairs.append(of_file)
         left, right, same = ([each for side in sides for each in side] for sides in zip(*pairs, strict=True))
         with progress("comparing the texts"):
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
-        state = Asking.begin(answers, questions, names, count=count, beside=beside)
+        state = Asking.begin(answers, questions, names, count=count, beside=beside, stale=stale)
         try:
             ask_all(state)
-            if state.next is None and len(state.table) < count:
+            if state.next is None and len(state.table) < state.count:
                 tell("no other two texts are near enough to ask about")
         finally:  # also where a person presses Ctrl-C
             if len(state.table):

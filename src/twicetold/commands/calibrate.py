@@ -50,7 +50,7 @@ def calibrate(
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     format: Format = None,
     skip_bad: SkipBad = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the model folder or the file that is there.")] = False,
     anyway: Annotated[
         bool,
         typer.Option("--anyway", help="Write the folder also if the new decision is no better than the stored one."),
@@ -86,6 +86,8 @@ def calibrate(
     loaded = None if model is None else load_model(model)
     if loaded is not None:
         require_free_of(loaded.folder, out, force=force)
+    elif out.exists() and not force:
+        raise FileExistsError(f"{out} is there: choose another file with -o, or replace it with --force")
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
     if loaded is None:

@@ -122,7 +122,7 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
             "labelled_duplicates": sum(state.labels.values()),
             "candidates": sum(state.candidates),
             "threshold": state.decision.threshold,
-            "duplicates": None if estimates is None else asdict(estimates.duplicates),
+            "duplicates": None if estimates is None else estimates.duplicates,
             "thresholds": [{**asdict(row), "probability": probability} for row, probability in rows],
         }
         print(json_text(content))
@@ -135,7 +135,7 @@ def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float
         stored = row.threshold == state.decision.threshold
         if stored or row.candidates not in (0, sum(state.candidates)):  # others are the same as none or all
             likely = (f"{probabilities[number]:.3f}",) if probabilities else ()
-            shares = (_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall))
+            shares = (_shown(row.precision), "–" if row.recall is None else f"{row.recall:.3f}")
             rows.append(("*" if stored else "", f"{row.threshold:.4g}", *likely, f"{row.candidates:,}", *shares))
     return flush_right(rows)
 
@@ -147,9 +147,9 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()
     origin = "matcher's" if state.guessed else "stored"
     lines = [
-        f"* the {origin} threshold, about {state.about}. Estimates with 95 % "
-        f"intervals for the {candidates:,} candidate pairs (each text's nearest neighbours), of which "
-        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. Recall counts duplicates among the candidates alone."
+        f"* the {origin} threshold, about {state.about}. Estimates for the {candidates:,} candidate pairs (each text's "
+        f"nearest neighbours), of which about {estimates.duplicates:,.0f} say the same; of precision with intervals "
+        "(95 %). Recall counts duplicates among the candidates alone."
     ]
     if (more := for_half(count)) <= candidates - count:
         pairs = count + len(state.skipped) + more
@@ -163,6 +163,6 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     return lines
 
 
-def _shown(estimate: "SampleEstimate", form: str) -> str:
-    value = "–" if estimate.value is None else form.format(estimate.value)
-    return f"{value} ({form.format(estimate.low)}, {form.format(estimate.high)})"
+def _shown(estimate: "SampleEstimate") -> str:
+    value = "–" if estimate.value is None else f"{estimate.value:.3f}"
+    return f"{value} ({estimate.low:.3f}, {estimate.high:.3f})"

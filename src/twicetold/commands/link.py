@@ -121,7 +121,7 @@ def link(
         options["vectors"] = found[0] if named[0] == named[1] and Path(named[0]).is_dir() else found
     with progress("comparing the texts"):
         tables = TwoTables.of(one.texts, other.texts, **options)
-    known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)
+    known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)[0]
     if ask is not None and answers is not None:
         options = {"count": ask, "known": known, "limits": tables.limits}
         options["beside"] = _beside((of_left, of_right), tables.counts)

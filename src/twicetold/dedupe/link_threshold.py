@@ -10,8 +10,8 @@ from twicetold.neighbours.rules import Rule
 MATCHED_BY = "average"  # the rule that groups by the generic matcher were measured with
 
 ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "matcher", "user"]
-"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is one half by the generic
-matcher, or a user's."""
+"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is the generic matcher's,
+one half or after answers less, or a user's."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ so nothing depends on that of the rows.
 Shape letters: m distinct texts, C candidates, P pairs, D dimensions, A answers, F features.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,8 +19,9 @@ from twicetold.dedupe.blocking import large_blocks, of_rows, pairs_within
 from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import NEIGHBOURS
-from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.matching.candidates import EXACT, Ends, Pairs, candidates, lexical_rows, nearest_pairs, pair_dots
+from twicetold.matching.compared import best_cut
 from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
@@ -107,6 +109,14 @@ class MatchedTexts:
     def log_odds(self) -> Floats:
         """(C,) of the candidates."""
         return self.matcher.log_odds(self.columns)
+
+    def best_cut(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> float:
+        """The log odds from which links have the highest expected F1, with answers as of `answered`."""
+        place = self._places(left, right)[0]
+        probability = sigmoid(self.log_odds)
+        probability[place[place >= 0]] = same[place >= 0]
+        cut = best_cut(probability, len(same))
+        return math.log(cut / (1 - cut))
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """(P,) log odds of pairs, also of such that are no candidates."""

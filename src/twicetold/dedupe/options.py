@@ -48,7 +48,8 @@ class DedupeOptions:
     whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
     calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one of
     `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without labels, of
-    a model from `fit`, probabilities are those of the generic matcher, and the threshold is one half.
+    a model from `fit`, probabilities are those of the generic matcher, and the threshold is one half, or after answers
+    where the expected F1 is highest.
 
     Args:
         precision: share of links that are right, among all pairs of a corpus like the validation texts. The model

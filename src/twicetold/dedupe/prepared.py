@@ -209,11 +209,14 @@ def _matched(
         searched=vectors,
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
     )
+    decision = LOG_ODDS
     if moved is not None:
-        matched = replace(matched, matcher=moved.matcher)
-    elif constraints is not None:
-        matched = matched.answered(constraints.left, constraints.right, constraints.same)
-    return matched, PairsByModel(matched, LOG_ODDS if moved is None else moved.decision)
+        matched, decision = replace(matched, matcher=moved.matcher), moved.decision
+    elif constraints:
+        answers = constraints.left, constraints.right, constraints.same
+        matched = matched.answered(*answers)
+        decision = replace(LOG_ODDS, threshold=matched.best_cut(*answers))
+    return matched, PairsByModel(matched, decision)
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

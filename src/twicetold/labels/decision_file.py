@@ -18,6 +18,7 @@ from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, req
 from twicetold.labels.labelling import SCORE, features_file
 from twicetold.labels.matched_links import Curve, LinkEstimate, curve_links
 from twicetold.labels.sampling import NEIGHBOURS
+from twicetold.trained.vectors_identity import VectorProbes
 
 
 def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
@@ -29,8 +30,8 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
         `expected` precision with `low` and `high`; `rests_on`, with the numbers of labels and of candidates that these
-        stand for, and the file; and `calibration`, which `twicetold.fit` reads, with the slope and intercept of the
-        log odds.
+        stand for, and the file; `vectors`, by which others are refused; and `calibration`, which `twicetold.fit` reads,
+        with the slope and intercept of the log odds.
 
     Raises:
         ValueError: if the pairs were not drawn by vectors, there are too few, or a higher cosine is not more alike.
@@ -54,11 +55,13 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     curve = Curve.of(score, pairs.label, weight, scale=scale)
     known = (every, candidates.weight), (score, pairs.label)
     decision, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    texts = pairs.left, pairs.right
     content = {
         "thresholds": [
             {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)} for each in promised
         ],
         "rests_on": {"labels": len(score), "candidates": links.pairs, "file": draw.file},
+        "vectors": None if draw.width is None else asdict(VectorProbes.of(draw.width, *texts, score.tolist())),
         "calibration": {
             "pairs": {"file": draw.out.name, "count": len(score)},
             "about": draw.about,

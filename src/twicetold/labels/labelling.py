@@ -54,6 +54,11 @@ class DrawnPair:
     score: float
     band: int
 
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Texts and band: the last digits of scores differ between processors."""
+        return self.left, self.right, self.band
+
 
 @dataclass(kw_only=True)
 class Labelling:
@@ -70,6 +75,7 @@ class Labelling:
         texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
+        width: numbers of a vector, of vectors that were made elsewhere.
         decision: of the model, about this label.
         pairs: in the order in which to label them.
         labels: number of a pair, from 0 -> whether the two texts say the same.
@@ -85,6 +91,7 @@ class Labelling:
     texts: int = 0
     guessed: bool = False
     matched: bool = False
+    width: int | None = None
     decision: Decision
     pairs: list[DrawnPair]
     labels: dict[int, bool] = field(default_factory=dict)
@@ -134,7 +141,11 @@ class Labelling:
 
     def sample(self) -> Sample:
         """The labelled pairs with what is known of the candidates."""
-        numbers = sorted(self.labels)
+        numbers, bands = sorted(self.labels), len(self.candidates)
+        band = np.array([pair.band for pair in self.pairs], np.int64)
+        drawn = np.bincount(band, minlength=bands)
+        probability = self.decision.probability(np.array([pair.score for pair in self.pairs], np.float64))
+        likely = np.bincount(band, probability, minlength=bands) / np.maximum(drawn, 1)
         return Sample(
             np.array([self.pairs[number].score for number in numbers], np.float64),
             np.array([self.labels[number] for number in numbers], bool),
@@ -142,6 +153,7 @@ class Labelling:
             np.array(self.candidates),
             np.array(self.thresholds),
             np.array(self.above),
+            np.where(drawn > 0, likely, 0.5),
         )
 
     def save_draw(self) -> None:
@@ -221,9 +233,9 @@ def labelling(
         )
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, place, distinct, source, pairs=pairs)
-        if larger.pairs[: len(begun.pairs)] != begun.pairs:
+        if [each.place for each in larger.pairs[: len(begun.pairs)]] != [each.place for each in begun.pairs]:
             raise ValueError(
-                f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
+                f"cannot add pairs to {out}: on this machine the model ranks pairs otherwise than when it was begun. "
                 "Choose another file with -o"
             )
         begun.pairs = larger.pairs
@@ -321,6 +333,7 @@ def _draw(
         texts=len(texts),
         guessed=about.unlabelled,
         matched=matched,
+        width=model.encode(texts[:1]).shape[1] if of_vectors else None,
         decision=decision,
         pairs=[DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
 from twicetold.dedupe.matched import LOG_ODDS
 from twicetold.evaluation.decision import Decision, sigmoid
@@ -52,6 +53,7 @@ DRAWS = 400
 SURE = 0.1  # share of the draws that may be below an aimed precision
 FEWEST, FEWEST_LABELLED = 20, 5  # links from a threshold on, and labelled pairs among them
 STEPS = 120  # thresholds
+DIGITS = 9  # of expected F1 and precision; where they are equal, the highest threshold counts
 WHOLE, PART = "weight", "drawn"  # names in the file that no feature has
 
 
@@ -198,7 +200,8 @@ class Curve:
         mode = fit_logistic(basis, label, mean=MEAN, precision=precision, weights=weight)
         likely = sigmoid(basis @ mode)
         hessian = (basis * (weight * likely * (1 - likely))[:, None]).T @ basis + np.diag(precision)
-        draws = np.random.default_rng(seed).multivariate_normal(mode, np.linalg.inv(hessian), size=DRAWS)
+        normal = np.random.default_rng(seed).standard_normal((DRAWS, len(mode)))
+        draws = mode + solve_triangular(cholesky(hessian), normal.T).T  # a factor without a choice of signs
         line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight).tolist()
         slope, intercept = line[1] * scale.slope, line[0] + line[1] * scale.intercept
         return cls(scale, draws, Decision(scale.threshold, slope, intercept))
@@ -243,10 +246,11 @@ def curve_links(
     duplicates = np.cumsum(duplicates, axis=0)
     precision = duplicates / reached[:, None]
     recall = (duplicates / duplicates[-1]).mean(axis=1)
-    assured, mean = np.quantile(precision, SURE, axis=1), precision.mean(axis=1)
-    threshold = score[order[cut - 1]]
+    assured, mean = np.quantile(precision, SURE, axis=1).round(DIGITS), precision.mean(axis=1)
+    ranked = score[order]
+    threshold = (ranked[cut - 1] + ranked[np.minimum(cut, count - 1)]) / 2  # no score is at it, unless many are equal
     enough = (labelled[None] >= threshold[:, None]).sum(axis=1) >= FEWEST_LABELLED
-    f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1)
+    f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1).round(DIGITS)
     best = int(np.argmax(f1))
     low, high = np.quantile(precision, (0.025, 0.975), axis=1)
     high[threshold > labelled[~label].max(initial=-np.inf)] = 1.0  # no label speaks against it

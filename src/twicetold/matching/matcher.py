@@ -14,6 +14,7 @@ numbers are JSON in the package.
 Shape letters: P pairs, F features, K kinds, A answers.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
 
 GENERIC = "generic.json"
+CHECKSUM = "sha256"  # of the other entries of a file of sets of numbers
 DIGITS = 4  # of a stored number
 DECIMALS = 6  # of it at most, as the regression stops at changes of this size
 ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
 ANCHOR = 30.0  # answers that all of them weigh
 UNSURE = 0.05  # probability of which a pair is sure
+LARGEST = 1e9  # number, and reciprocal of a scale or spread: sums and quotients of such are finite
 
 
 @dataclass(frozen=True)
@@ -156,13 +159,17 @@ class Matcher:
                 np.asarray(stored[name], np.float64) for name in ("mean", "scale", "coefficients", "kinds")
             )
             prior = np.asarray(stored.get("prior", coefficients), np.float64)
-            found = cls(names, mean, scale, coefficients, prior, kinds.reshape(-1, len(names) + 1), stored["spread"])
+            kinds, spread = kinds.reshape(-1, len(names) + 1), float(stored["spread"])
+            found = cls(names, mean, scale, coefficients, prior, kinds, spread)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"expected the numbers of a matcher, as to_json gives them: {error}") from error
-        if not (len(mean) == len(scale) == len(names) == len(coefficients) - 1 == len(prior) - 1):
+        shapes = [each.shape for each in (mean, scale, coefficients[1:], prior[1:])]
+        if shapes != [(len(names),)] * 4 or not len(coefficients) == len(prior) == len(names) + 1:
             raise ValueError(f"expected numbers for {len(names)} features and an intercept, got {len(coefficients)}")
-        if not all(np.isfinite(part).all() for part in (mean, scale, coefficients, prior, found.kinds)):
-            raise ValueError("expected finite numbers, some are NaN or infinite")
+        if not all((np.abs(part) <= LARGEST).all() for part in (mean, scale, coefficients, prior, kinds, spread)):
+            raise ValueError(f"expected finite numbers up to {LARGEST:g}, some are NaN, infinite or larger")
+        if not (np.append(scale, spread) >= 1 / LARGEST).all():
+            raise ValueError(f"expected scales and a spread of at least {1 / LARGEST:g}, got {min(*scale, spread):g}")
         return found
 
     def _require(self, columns: "Mapping[str, Column]") -> None:
@@ -181,10 +188,26 @@ def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
     return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
 
 
+def checksum(sets: Mapping[str, Any]) -> str:
+    """SHA-256 of sets of numbers by name, whatever their order and the white space of the file."""
+    return hashlib.sha256(json.dumps(sets, sort_keys=True).encode()).hexdigest()
+
+
+def read_sets(text: str) -> dict[str, Any]:
+    """Sets of numbers by name, from the JSON that `tools/learn_matcher.py` writes.
+
+    Raises:
+        ValueError: if it is not what was written.
+    """
+    sets: dict[str, Any] = json.loads(text)
+    if sets.pop(CHECKSUM, None) != checksum(sets):
+        raise ValueError("the numbers of the matcher are damaged, as their checksum differs: install twicetold again")
+    return sets
+
+
 @lru_cache(maxsize=1)
 def _stored() -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads((files(__package__) / GENERIC).read_text(encoding="utf-8"))
-    return stored
+    return read_sets((files(__package__) / GENERIC).read_text(encoding="utf-8"))
 
 
 def _rounded(numbers: Floats) -> Any:

@@ -25,6 +25,7 @@ from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.matching.matcher import Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
+from twicetold.trained.vectors_identity import VectorProbes
 
 T = TypeVar("T")
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
@@ -125,6 +126,7 @@ class ThresholdRecord:
         dedupe: thresholds over all pairs of validation texts; None if there are none.
         calibration: on which labels a decision was fitted again; None if none was.
         saved: whether the folder holds a model.
+        probes: of the vectors that a decision file is about; None if an earlier version did not record them.
     """
 
     data: str | None
@@ -132,6 +134,7 @@ class ThresholdRecord:
     dedupe: DedupeThresholds | None
     calibration: CalibrationRecord | None
     saved: bool = True
+    probes: VectorProbes | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -191,13 +194,14 @@ def read_vector_decision(file: Path) -> ThresholdRecord:
         stored = field_of(content, "calibration", dict, file="")
         decision = record(Decision, field_of(stored, "decision", dict, file=""), "'decision'")
         calibration = CalibrationRecord.from_json(stored)
+        probes = None if content.get("vectors") is None else record(VectorProbes, content["vectors"], "'vectors'")
     except (ValueError, AttributeError) as error:
         raise ValueError(
             f"{file}: expected what twicetold calibrate writes for vectors: {error}. Calibrate again: twicetold "
             f"calibrate PAIRS -o {file}"
         ) from error
     label = calibration.about or UNNAMED
-    return ThresholdRecord(None, Decisions.about(label, decision), None, calibration, saved=False)
+    return ThresholdRecord(None, Decisions.about(label, decision), None, calibration, saved=False, probes=probes)
 
 
 def read_thresholds(folder: Path) -> DedupeThresholds | None:

@@ -87,7 +87,8 @@ def fit(
         FileNotFoundError: if there is no such file of vectors.
         TypeError: if one text is given in place of several, or vectors are no numbers.
         ValueError: if there is no text, one is empty, or there is neither word nor symbol in them; if there are not as
-            many vectors as texts, one is 0 or not finite, or they are to be saved in a folder.
+            many vectors as texts, one is 0 or not finite, they are to be saved in a folder, or the decision is about
+            others.
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
     if folder is not None:
@@ -107,8 +108,10 @@ def fit(
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
         record = None if decision is None else read_vector_decision(Path(decision))
-        known_as = None if record is None else record.decisions
-        return Model(GivenVectors(texts, vectors_of(texts, vectors), known_as), NOWHERE, record=record)
+        known_as, rows = None if record is None else record.decisions, vectors_of(texts, vectors)
+        if record is not None and record.probes is not None:
+            record.probes.require(texts, rows)
+        return Model(GivenVectors(texts, rows, known_as), NOWHERE, record=record)
     fitted = Fitted(distinct, LEXICAL if lexical else mixture())
     if folder is not None:
         save_fitted_to(folder, fitted, name=name)

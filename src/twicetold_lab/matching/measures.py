@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
+from twicetold.matching.compared import best_cut
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
@@ -102,5 +103,5 @@ def groups_after(
             matcher = matcher.answered(one.compared.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.compared.columns)
         probability[asked] = said
-        groups[budget] = one.compared.groups(probability)
+        groups[budget] = one.compared.groups(probability, best_cut(probability, len(asked)))
     return groups

@@ -19,7 +19,6 @@ dataset's kind, the one that was learnt from all other kinds takes its place (`h
 Shape letters: n texts of a split, N distinct ones, P candidates, R pairs of texts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -34,7 +33,7 @@ from twicetold.evaluation.intervals import Ints
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.matching.compared import CUT, Compared
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import Matcher, read_sets
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.evaluators import Report, Standard
@@ -106,7 +105,7 @@ class WithoutLabels:
 
 def _matcher(data: str) -> Matcher:
     """The generic matcher, learnt without files of the kind of a dataset."""
-    stored = json.loads((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
+    stored = read_sets((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
     kind = kind_of(data)
     return Matcher.from_json(stored[kind]) if kind in stored else Matcher.generic(vectors=True)
 

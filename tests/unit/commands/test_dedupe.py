@@ -336,7 +336,7 @@ def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, 
     [
         ("left,right\n1,2\n", [], "there is no column 'same'"),
         ("left,right,same\n1,2,1\n1,9,1\n", [], "line 3, column 'right': expected the number of a row, 1 to 5 in"),
-        ("left,right,same\nq1,q9,1\n", ["--id", "id"], "line 2, column 'right': expected an id of 'id' in"),
+        ("left,right,same\nq1,q9,1\n", ["--id", "id"], "1 of 1 answer about ids that are no longer in"),
         ("left,right,same\n1,2,perhaps\n", [], "line 2, column 'same': expected 1 or 0, true or false, yes or no"),
         (
             "left,right,same\n1,2,1\n4,5,\n2,3,1\n3,1,0\n",
@@ -350,6 +350,11 @@ def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, 
             "line 2 is to join its rows, but same or within keeps them apart",
         ),
         ("left,right,same,left_text\n1,2,1,other\n", [], "line 2: the text is not that of the row in"),
+        (
+            "left,right,same,left_text\nq1,q2,1,other\nq9,q1,0,\nq3,q4,1,\n",
+            ["--id", "id"],
+            "2 of 3 answers about ids that are no longer in",
+        ),
     ],
 )
 def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, message, questions_file, tmp_path):
@@ -359,6 +364,23 @@ def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, mes
     assert done.exit_code == 1
     assert message in done.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_stale_answer_is_left_out_and_counted_and_one_in_other_letters_holds(questions_file, tmp_path):
+    given = f"left,right,left_text,right_text,same\nq1,q4,{TEXTS[1].upper()},  {TEXTS[4]} ,yes\n"
+    stale = f"q0,q3,another one,,yes\nq9,q1,,{TEXTS[1]},no\n"
+    more = "q0,q2,,,no\nq2,q3,,,no\n"
+    line = ["dedupe", str(questions_file), "--id", "id", "-o", str(tmp_path / "out.csv")]
+    found = []
+    for pairs in (given + more, given + stale + more):
+        (tmp_path / "pairs.csv").write_text(pairs)
+        done = CliRunner().invoke(app, [*line, "--pairs", str(tmp_path / "pairs.csv")])
+        assert done.exit_code == 0, done.stderr
+        found.append([row["group"] for row in rows((tmp_path / "out.csv").read_text())])
+        said = "left out 2 of 5 answers about ids that are no longer in" in done.stderr
+        assert said == (stale in pairs)
+    assert found[0] == found[1]
+    assert found[0][1] == found[0][4]
 
 
 def test_links_say_why(questions_file, tmp_path):

@@ -75,7 +75,7 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert [report[name] for name in counts] == [12, 11, 1, 2]
     stored = [row for row in report["thresholds"] if row["threshold"] == report["threshold"]]
     assert len(stored) == 1
-    assert 0 <= stored[0]["recall"]["low"] <= stored[0]["recall"]["high"] <= 1
+    assert 0 <= stored[0]["recall"] <= 1
     assert labels(tmp_path) == ["1", "1"] + ["0"] * 9
 
 

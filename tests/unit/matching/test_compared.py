@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from twicetold.matching.candidates import LEAST, candidates, lexical_rows
-from twicetold.matching.compared import Compared, compare
+from twicetold.matching.compared import CUT, FEWEST_ANSWERS, LEAST_CUT, Compared, best_cut, compare
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import pair_features
 from twicetold.matching.terms import Terms
@@ -175,3 +175,23 @@ def test_candidates_of_codes_that_share_a_letter_grow_with_the_texts_and_not_wit
     compared = compare([f"A-{number:06d}" for number in range(3_000)])
     assert len(compared.pairs) <= 10 * 3_000
     assert len(set(compared.groups(Matcher.generic(vectors=False).probability(compared.columns)).tolist())) == 3_000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_number_of_links_has_a_higher_expected_f1_than_those_from_the_best_cut_on(seed: int) -> None:
+    probability = np.random.default_rng(seed).beta(0.6, 0.6, 40).round(1)  # with ties
+    cut = best_cut(probability, FEWEST_ANSWERS)
+    every = [2 * probability[kept].sum() / (kept.sum() + probability.sum()) for kept in kept_from(probability)]
+    chosen = probability >= cut
+    assert 2 * probability[chosen].sum() / (chosen.sum() + probability.sum()) == pytest.approx(max(every))
+
+
+def kept_from(probability: np.ndarray) -> list[np.ndarray]:
+    return [probability >= each for each in np.unique(probability)]
+
+
+def test_the_cut_is_one_half_after_few_answers_and_never_so_low_that_most_links_would_be_wrong() -> None:
+    probability = np.full(1_000, 0.05)
+    assert best_cut(probability, FEWEST_ANSWERS - 1) == CUT
+    assert best_cut(probability, FEWEST_ANSWERS) == LEAST_CUT
+    assert best_cut(np.empty(0), FEWEST_ANSWERS) == LEAST_CUT
