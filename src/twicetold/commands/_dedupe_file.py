@@ -19,6 +19,7 @@ from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
+from twicetold.tables.streams import format_of
 
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
 PAIRS = 1 << 14  # whose texts are held at a time
@@ -190,7 +191,7 @@ class TextFile:
             "left_text": self._texts.take(pa.array(left)),
             "right_text": other._texts.take(pa.array(right)),
         }
-        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))
+        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1), added=tuple(columns))
 
 
 def write_files(
@@ -220,8 +221,9 @@ def write_files(
     for what, blocks in tables.items():
         if (file := files[what]) is not None:
             chosen = read.format if what == "links" else format or read.format
+            typed = format_of(file, chosen) == "parquet"
             with write_rows(file, format=chosen, delimiter=read.delimiter) as write:
                 for block in blocks():
-                    write(block)
+                    write(block if typed else block.rounded())
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)

@@ -71,15 +71,14 @@ def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | 
     Args:
         grouped: rows in groups of two or more.
         rows: of all.
-        dropped: rows with another one as representative.
+        dropped: rows that are not the representative of their group.
         equal: rows whose text another row before them has.
     """
     if grouped <= MANY * rows:
         return None
-    fewer = "if the file should have fewer copies, give a higher threshold"
     return (
         f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
-        f"have another one as representative: {fewer if dropped > equal else 'the texts of each group are equal'}"
+        f"would be dropped. {'Too many? Raise --threshold' if dropped > equal else 'The texts of each group are equal'}"
     )
 
 
@@ -93,8 +92,8 @@ def unknown_texts(count: int, texts: int) -> str | None:
     if count <= BLANK * texts:
         return None
     return (
-        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
-        "text to it: train a model on texts like these, or take one that reads letters"
+        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, so it finds no "
+        "duplicates of them. Train a model on texts like these, or take one that reads letters"
     )
 
 
@@ -121,8 +120,8 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
     one, other = differing(left[example], right[example])
     share = f"{len(alone) / len(left):.1%}" if len(alone) < len(left) else "all"
     return (
-        f"{share} of the links join texts that differ in digits or codes alone, such as {one!r} and {other!r}: if "
-        "these are not the same, give a higher threshold, or name a column that has the code (same)"
+        f"{share} of the links join texts that differ only in digits or codes, such as {one!r} and {other!r}. Not the "
+        "same? Raise --threshold, or name a column that has the code (--same)"
     )
 
 
@@ -170,8 +169,8 @@ def chained(chains: Chains, ends: tuple[str, str]) -> str:
     one, other = differing(*ends)
     many = "1 group is a chain" if chains.groups == 1 else f"{chains.groups:,} groups are chains"
     return (
-        f"{many}, whose ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}): by "
-        "the rule complete, there is no such group"
+        f"{many}: the ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}). "
+        "--rule complete makes no chains"
     )
 
 

@@ -83,7 +83,7 @@ def dedupe(
         table=table,
         summary=summary,
         texts=texts_of(texts),
-        why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
+        why=None if matched is None or prepared.pairs.vectors is not None else lambda at: matched.why(links.left[at], links.right[at]),
     )
 
 
