@@ -3,6 +3,7 @@
 - More than half of the rows are in groups.
 - Links join texts that differ in digits or codes alone, such as order numbers and sizes. A code is a run of letters and
   digits with a digit in it, or, in a text with small letters, a word in capitals.
+- Hardly any text is linked, though most differ from another one only in digits or codes, such as times and ids in logs.
 - A group is a chain: its ends are less alike than the threshold.
 
 Shape letters: m distinct texts, L links, P pairs, G groups.
@@ -21,7 +22,8 @@ from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import differing
 from twicetold.trained.drift import BLANK
 
-MANY = 0.5  # share of rows in groups
+MANY = 0.5  # share of rows in groups, or of texts that differ from another one only in digits or codes
+FEW = 0.05  # links for each text
 LOOKED_AT = 20_000  # links whose texts are compared
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
@@ -57,7 +59,7 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    warnings = [codes_alone(sides[0], sides[1], some.similarity)]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity), codes_keep_apart(texts, len(links))]
     if chains is not None:
         if pairs.vectors is None:  # scores are no similarities
             chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))
@@ -122,6 +124,25 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
     return (
         f"{share} of the links join texts that differ only in digits or codes, such as {one!r} and {other!r}. Not the "
         "same? Raise --threshold, or name a column that has the code (--same)"
+    )
+
+
+def codes_keep_apart(texts: Sequence[str], links: int) -> str | None:
+    """A warning if there are hardly any links, though most texts differ from another one only in digits or codes.
+
+    Args:
+        texts: m distinct ones.
+        links: number of these.
+    """
+    if links >= FEW * len(texts):
+        return None
+    counts = pc.value_counts(_without_codes(pc.utf8_normalize(pa.array(texts, pa.large_string()), form="NFKC")))
+    alike = sum(each["counts"] for each in counts.to_pylist() if each["values"] and each["counts"] > 1)
+    if alike < MANY * len(texts):
+        return None
+    return (
+        f"{alike:,} of {len(texts):,} texts differ from another one only in digits or codes, such as times or ids, and "
+        "hardly any are linked. Are they duplicates? Answer --ask 20, or take what differs out of the texts"
     )
 
 

@@ -59,7 +59,7 @@ def dedupe(
     truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
-    distinct, matched = prepared.distinct, prepared.matched
+    distinct, matched = prepared.distinct, prepared.matched if prepared.pairs.vectors is None else None
     links, codes, candidates = prepared.grouped(progress)
     represented, probability = representatives(
         prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
@@ -83,7 +83,7 @@ def dedupe(
         table=table,
         summary=summary,
         texts=texts_of(texts),
-        why=None if matched is None or prepared.pairs.vectors is not None else lambda at: matched.why(links.left[at], links.right[at]),
+        why=None if matched is None else lambda at: matched.why(links.left[at], links.right[at]),
     )
 
 
