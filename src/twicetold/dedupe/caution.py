@@ -46,7 +46,9 @@ class Chains(NamedTuple):
     score: float
 
 
-def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float) -> tuple[str, ...]:
+def warnings_of(
+    texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float, shown: Sequence[str]
+) -> tuple[str, ...]:
     """Warnings about links and groups.
 
     Args:
@@ -55,6 +57,7 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
         codes: (m,) group of each.
         pairs: their scores.
         least: score of a link.
+        shown: m texts as a person is shown them.
     """
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
@@ -63,7 +66,7 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     if chains is not None:
         if pairs.vectors is None:  # scores are no similarities
             chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))
-        warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
+        warnings.append(chained(chains, (shown[chains.left], shown[chains.right])))
     return tuple(filter(None, warnings))
 
 

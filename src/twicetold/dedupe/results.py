@@ -152,7 +152,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
-        texts: n of them.
+        texts: n of them, as they are shown: with the values of further columns (`also`), if there are some.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:

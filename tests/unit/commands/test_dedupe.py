@@ -68,6 +68,17 @@ def test_files_to_read_have_probabilities_of_four_digits_and_parquet_all(suffix,
     assert digits > 8 if suffix == "parquet" else 1 < digits <= 4
 
 
+def test_further_columns_are_shown_where_a_person_judges_groups(tmp_path):
+    (tmp_path / "in.csv").write_text("text,brand\na red tent,Sol\na red tents,Luna\na hose,Sol\n")
+    line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--also", "brand", "--threshold", "0.01"]
+    done = CliRunner().invoke(app, [*line, "-o", f"{tmp_path / 'out.csv'}", "--html", f"{tmp_path / 'out.html'}"])
+    assert done.exit_code == 0, done.output
+    assert "'a red tent · Sol' - 'a red tents · Luna'" in done.stderr
+    page = (tmp_path / "out.html").read_text()
+    assert "Luna" in page
+    assert "1 of 1 column contradicting" in page
+
+
 def test_a_page_names_rows_by_their_ids(questions_file, tmp_path):
     line = ("dedupe", f"{questions_file}", "--compare", "letters", "--id", "id", "-o", f"{tmp_path / 'out.csv'}")
     for page, code in ((tmp_path / "out.html", 0), (tmp_path / "out.csv", 2)):
