@@ -214,7 +214,7 @@ class TextFile:
             "left_text": self._texts.take(pa.array(left)),
             "right_text": other._texts.take(pa.array(right)),
         }
-        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))
+        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1), added=tuple(columns))
 
 
 def write_files(
@@ -255,7 +255,7 @@ def write_files(
                 place = renamed_last_first.enter_context(write_file(Path(file).resolve())) if together else file
                 with write_rows(place, format=chosen, delimiter=read.delimiter) as write:
                     for block in blocks():
-                        write(block)
+                        write(block if chosen == "parquet" else block.rounded())
         if kept is not None:
             kept.unlink(missing_ok=True)
     if (file := files["page"]) is not None:

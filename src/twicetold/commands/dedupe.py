@@ -69,7 +69,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None
     shown = as_json if common.as_json else in_sentences
     place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
-    about = shown(groups, read.texts, read.names.to_pylist())
+    about = shown(groups, read.texts if common.as_json else groups.texts, read.names.to_pylist())
     if isinstance(about, dict):
         about |= {"bad": len(read.bad), "bad_file": written["bad rows"]}
     tell_result(about, rows=rows, dropped=dropped, aside=written["dropped rows"], place=place)

@@ -100,7 +100,7 @@ def link(
         from twicetold.commands.ask import answers_beside, ask_about
         from twicetold.dedupe.link import TwoTables, require_threshold
         from twicetold.tables.files import write_rows
-        from twicetold.tables.streams import STANDARD, is_one_file
+        from twicetold.tables.streams import STANDARD, format_of, is_one_file
 
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
@@ -130,7 +130,8 @@ def link(
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
-        write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
+        block = one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other)
+        write(block if format_of(out, format) == "parquet" else block.rounded())
     if html is not None:
         linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
     summary = _summary((one, other), linked)

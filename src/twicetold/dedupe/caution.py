@@ -3,6 +3,7 @@
 - More than half of the rows are in groups.
 - Links join texts that differ in digits or codes alone, such as order numbers and sizes. A code is a run of letters and
   digits with a digit in it, or, in a text with small letters, a word in capitals.
+- Hardly any text is linked, though most differ from another one only in digits or codes, such as times and ids in logs.
 - A group is a chain: its ends are less alike than the threshold.
 
 Shape letters: m distinct texts, L links, P pairs, G groups.
@@ -21,7 +22,8 @@ from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import counted, differing
 from twicetold.trained.drift import BLANK
 
-MANY = 0.5  # share of rows in groups
+MANY = 0.5  # share of rows in groups, or of texts that differ from another one only in digits or codes
+FEW = 0.05  # links for each text
 LOOKED_AT = 20_000  # links whose texts are compared
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
@@ -44,7 +46,9 @@ class Chains(NamedTuple):
     score: float
 
 
-def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float) -> tuple[str, ...]:
+def warnings_of(
+    texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float, shown: Sequence[str]
+) -> tuple[str, ...]:
     """Warnings about links and groups.
 
     Args:
@@ -53,15 +57,16 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
         codes: (m,) group of each.
         pairs: their scores.
         least: score of a link.
+        shown: m texts as a person is shown them.
     """
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    warnings = [codes_alone(sides[0], sides[1], some.similarity)]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity), codes_keep_apart(texts, len(links))]
     if chains is not None:
         if pairs.vectors is None:  # scores are no similarities
             chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))
-        warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
+        warnings.append(chained(chains, (shown[chains.left], shown[chains.right])))
     return tuple(filter(None, warnings))
 
 
@@ -71,15 +76,14 @@ def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | 
     Args:
         grouped: rows in groups of two or more.
         rows: of all.
-        dropped: rows with another one as representative.
+        dropped: rows that are not the representative of their group.
         equal: rows whose text another row before them has.
     """
     if grouped <= MANY * rows:
         return None
-    fewer = "if the file should have fewer copies, give a higher threshold"
     return (
         f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
-        f"have another one as representative: {fewer if dropped > equal else 'the texts of each group are equal'}"
+        f"would be dropped. {'Too many? Raise --threshold' if dropped > equal else 'The texts of each group are equal'}"
     )
 
 
@@ -93,8 +97,8 @@ def unknown_texts(count: int, texts: int) -> str | None:
     if count <= BLANK * texts:
         return None
     return (
-        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
-        "text to it: train a model on texts like these, or take one that reads letters"
+        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, so it finds no "
+        "duplicates of them. Train a model on texts like these, or take one that reads letters"
     )
 
 
@@ -131,8 +135,27 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
     one, other = differing(left[example], right[example])
     share = f"{len(alone) / len(left):.1%}" if len(alone) < len(left) else "all"
     return (
-        f"{share} of the links join texts that differ in digits or codes alone, such as {one!r} and {other!r}: if "
-        "these are not the same, give a higher threshold, or name a column that has the code (same)"
+        f"{share} of the links join texts that differ only in digits or codes, such as {one!r} and {other!r}. Not the "
+        "same? Raise --threshold, or name a column that has the code (--same)"
+    )
+
+
+def codes_keep_apart(texts: Sequence[str], links: int) -> str | None:
+    """A warning if there are hardly any links, though most texts differ from another one only in digits or codes.
+
+    Args:
+        texts: m distinct ones.
+        links: number of these.
+    """
+    if links >= FEW * len(texts):
+        return None
+    counts = pc.value_counts(_without_codes(pc.utf8_normalize(pa.array(texts, pa.large_string()), form="NFKC")))
+    alike = sum(each["counts"] for each in counts.to_pylist() if each["values"] and each["counts"] > 1)
+    if alike < MANY * len(texts):
+        return None
+    return (
+        f"{alike:,} of {len(texts):,} texts differ from another one only in digits or codes, such as times or ids, and "
+        "hardly any are linked. Are they duplicates? Answer --ask 20, or take what differs out of the texts"
     )
 
 
@@ -180,8 +203,8 @@ def chained(chains: Chains, ends: tuple[str, str]) -> str:
     one, other = differing(*ends)
     many = "1 group is a chain" if chains.groups == 1 else f"{chains.groups:,} groups are chains"
     return (
-        f"{many}, whose ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}): by "
-        "the rule complete, there is no such group"
+        f"{many}: the ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}). "
+        "--rule complete makes no chains"
     )
 
 

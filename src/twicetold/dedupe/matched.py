@@ -25,14 +25,15 @@ from twicetold.matching.compared import best_cut
 from twicetold.matching.matcher import Matcher, Sense
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
-from twicetold.matching.terms import Csr, Terms
+from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
 from twicetold.normal_form import normal_form
+from twicetold.printable import counted
 from twicetold.trained.fitted import member_vectors
 from twicetold.trained.scoring import TrainedModel
 
+COLUMNS = {"columns_equal": "equal", "columns_near": "near", "columns_contradict": "contradicting"}
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
-SHOWN = 5  # features of a pair that are told
 
 
 @dataclass(frozen=True)
@@ -147,15 +148,21 @@ class MatchedTexts:
         asked = place >= 0
         return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
 
-    def why(self, left: Ints, right: Ints) -> list[str]:
-        """(P,) what adds most to the log odds of each pair, and what takes most away."""
-        place = self._places(left, right)[0]
-        known = np.flatnonzero(place >= 0)
-        added = self.matcher.effects(self.columns, place[known])
-        largest = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :SHOWN]
-        reasons = ["a person says so"] * len(place)
-        for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
-            reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
+    def why(self, left: Ints, right: Ints, texts: Sequence[str]) -> list[str]:
+        """(P,) what agrees in each pair, and what contradicts.
+
+        Args:
+            left: (P,) texts.
+            right: (P,) the others.
+            texts: m distinct ones.
+        """
+        reasons, place = [], self._places(left, right)[0]
+        for one, other, at in zip(left.tolist(), right.tolist(), place.tolist(), strict=True):
+            told = compared_in_words(texts[one], texts[other])
+            for name, what in COLUMNS.items() if self.also and at >= 0 else ():
+                if count := round(float(self.columns[name][at]) * len(self.also)):
+                    told.append(f"{count} of {counted(len(self.also), 'column')} {what}")
+            reasons.append("; ".join(told) if at >= 0 else "a person says so")
         return reasons
 
     @cached_property

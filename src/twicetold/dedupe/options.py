@@ -56,7 +56,8 @@ class DedupeOptions:
             folder must hold thresholds for it.
         threshold: the least probability of a link.
         sense: what "the same" means where nobody has labelled texts like these: `copies` with small changes, the `same`
-            thing, or the same event or `topic`, as in headlines by story.
+            thing, or the same event or `topic`, as in headlines by story. Copies are the same, and what is the same is
+            of one topic. Topics are found by similarity, and answers do not move their threshold.
         rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
             pair of two groups to reach the threshold.
         keep: what represents a group: its `first` text, or its `longest`. Or by a column, such as

@@ -47,6 +47,8 @@ class Prepared:
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
         matched: candidate pairs that the matcher scores; None: they are searched for by the vectors.
+        same: these by the matcher of the sense `same`, where copies or topics are asked for: copies are linked within
+            its groups alone, and topics join these further.
     """
 
     distinct: DistinctTexts
@@ -57,6 +59,7 @@ class Prepared:
     limits: Limits | None = None
     constraints: Constraints | None = None
     matched: "MatchedTexts | None" = None
+    same: "MatchedTexts | None" = None
 
     @classmethod
     def of(
@@ -76,7 +79,7 @@ class Prepared:
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
-        if by_matcher and thresholds.unlabelled and constraints:
+        if by_matcher and thresholds.unlabelled and constraints and options.sense != "topic":
             thresholds = replace(thresholds, evidence=ANSWERED)
         also = _further(options, thresholds, len(texts))
         progress(thresholds.in_words)
@@ -87,16 +90,18 @@ class Prepared:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        vectors, matched = None, None
+        vectors, matched, same = None, None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
-        elif limits is not None or not by_matcher:
+        elif limits is not None or not by_matcher or options.sense == "topic":
             progress(f"encoding {counted(len(plain), 'distinct text')}")
             vectors = of_rows(search_vectors(model.trained, plain.texts), plain.place[distinct.rows])
         pairs: PairScores
         if by_matcher:
-            progress("comparing what texts share and what they do not")
-            matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
+            progress("comparing the texts")
+            matched, pairs, same = _matched(
+                model, distinct, options, limits, constraints, vectors, also, thresholds.matched
+            )
             drift = _drift(model, distinct.texts, matched.blank)
             drift += filter(None, [crowded_words(matched.terms.crowded)])
         else:
@@ -108,12 +113,12 @@ class Prepared:
         warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched)
+        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched, same)
 
     def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
         """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
         least, rule = self.link.score, self.link.rule
-        if self.matched is not None:
+        if self.matched is not None and self.pairs.vectors is None:
             candidates = self.matched.candidates
         else:
             assert self.vectors is not None
@@ -128,7 +133,12 @@ class Prepared:
         score = self.pairs.score_candidates(candidates, progress)
         scored = Links.of(len(self.distinct), candidates.left, candidates.right, score)
         progress("grouping")
-        links, codes = scored.at_least(least), self.pairs.groups(scored, least, rule, start=candidates.start)
+        start = candidates.start
+        if self.same is not None:
+            from twicetold.dedupe.topics import beside_same
+
+            scored, start = beside_same(self.same, self.link, self.pairs, scored, start)
+        links, codes = scored.at_least(least), self.pairs.groups(scored, least, rule, start=start)
         if self.constraints is not None:
             links, codes = self.constraints.apply(links, codes, self.pairs.score)
         return links, codes, candidates
@@ -197,9 +207,14 @@ def _matched(
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
-) -> tuple["MatchedTexts", PairsByModel]:
-    """Distinct texts as the matcher compares them, moved by labels or by answers about these, and scores of pairs."""
+) -> tuple["MatchedTexts", PairScores, "MatchedTexts | None"]:
+    """Distinct texts as the matcher compares them, moved by labels or by answers about these, and scores of pairs.
+
+    The third is what `Prepared.same` is.
+    """
     from twicetold.dedupe.matched import LOG_ODDS, MatchedTexts  # with scikit-learn
+    from twicetold.dedupe.topics import PairsOfTopics
+    from twicetold.matching.matcher import Matcher
 
     matched = MatchedTexts.of(
         model.trained,
@@ -209,14 +224,17 @@ def _matched(
         searched=vectors,
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
     )
-    decision = LOG_ODDS
+    same, decision = replace(matched, matcher=Matcher.generic(vectors=matched.vectors is not None)), LOG_ODDS
     if moved is not None:
         matched, decision = replace(matched, matcher=moved.matcher), moved.decision
     elif constraints:
         answers = constraints.left, constraints.right, constraints.same
         matched = matched.answered(*answers)
         decision = replace(LOG_ODDS, threshold=matched.best_cut(*answers))
-    return matched, PairsByModel(matched, decision)
+    if options.sense == "topic" and vectors is not None:
+        return matched, PairsOfTopics.of(vectors, distinct.texts, same), same
+    nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
+    return matched, PairsByModel(matched, decision), same if nested else None
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

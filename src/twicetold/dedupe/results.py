@@ -24,8 +24,8 @@ ADDED = ("group", "representative", PROBABILITY)
 FLAT = {
     **{name: f"counts.{name}" for name in ("texts", "distinct", "links", "groups", "grouped", "largest")},
     "rule": "threshold.rule",
-    "threshold": "threshold.score",
-    "probability": "threshold.probability",
+    "threshold": "threshold.probability",
+    "threshold_score": "threshold.score",
     "unfinished": "counts.unfinished",
     "approximate": "counts.approximate",
     **{name: f"threshold.{name}" for name in ("evidence", "calibrated", "labelled_pairs")},
@@ -153,7 +153,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
-        texts: n of them.
+        texts: n of them, as they are shown: with the values of further columns (`also`), if there are some.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:
@@ -210,8 +210,8 @@ class TextGroups:
             require_length("names", names, len(self.texts))
         counts = self.summary.counts
         about = (
-            f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,}, linked "
-            f"from probability {self.summary.threshold.probability:.3f} on."
+            f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,} "
+            f"(links of probability ≥ {self.summary.threshold.probability:.3g})."
         )
         shown = self._shown(range(len(self.texts)) if names is None else names)
         return HtmlTable("group", (about, *self.summary.warnings), len(self.table), shown)

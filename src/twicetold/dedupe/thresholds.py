@@ -25,8 +25,9 @@ from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
-NO_LABELS = "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
-ANSWERED = "a matcher that was learnt on labelled files of other kinds and moved by answers about this one"
+NO_LABELS = "the generic matcher (not calibrated on this file)"
+ANSWERED = "the generic matcher, moved by your answers"
+BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
@@ -64,7 +65,7 @@ class Thresholds:
         if model.trained.unlabelled:
             if options.precision is not None:
                 raise ValueError(f"no precision can be promised without labels: {PROMISE}")
-            return cls(NO_LABELS, unlabelled=True)
+            return cls(BY_TOPIC if options.sense == "topic" else NO_LABELS, unlabelled=True)
         if options.sense != DEFAULTS.sense:
             raise ValueError(
                 f"sense={options.sense!r} is for texts that nobody has labelled: what {model.folder} calls the same is "
@@ -85,7 +86,7 @@ class Thresholds:
     @property
     def in_words(self) -> str:
         """The evidence as a sentence."""
-        return f"threshold and probabilities rest on {self.evidence}"
+        return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"
 
     @property
     def measured(self) -> DedupeThresholds | None:

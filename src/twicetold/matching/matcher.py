@@ -130,16 +130,6 @@ class Matcher:
         sure = np.abs(expected - 0.5) > 0.5 - UNSURE
         return some[sure], expected[sure]
 
-    def contributions(self, columns: "Mapping[str, Column]", pair: int) -> dict[str, float]:
-        """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
-        row = self.effects(columns, np.array([pair]))[0]
-        return {self.names[place]: float(row[place]) for place in np.argsort(-np.abs(row), kind="stable")}
-
-    def effects(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64]) -> Floats:
-        """(P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
-        rows = self._rows({name: columns[name][pairs] for name in self.names})
-        return np.asarray(rows[:, 1:] * self.coefficients[1:])
-
     def to_json(self) -> dict[str, Any]:
         """Names and numbers, to `DIGITS` digits."""
         numbers = {name: _rounded(getattr(self, name)) for name in ("mean", "scale", "coefficients", "kinds")}

@@ -35,6 +35,7 @@ CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
 DIGIT = re.compile(r"\d")
 NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
+TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
@@ -233,6 +234,35 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
             elif place and not parts[place - 1][0].isdecimal():
                 found.append(("<" + parts[place - 1], _plain(part)))
     return found
+
+
+def compared_in_words(one: str, other: str) -> list[str]:
+    """What two texts have in common, and what only one of them has.
+
+    Examples:
+        >>> from twicetold.matching.terms import compared_in_words
+        >>> compared_in_words("Onkyo TX-SR706, 500 W", "onkyo txsr706 800 W")
+        ['2 of 7 words in both', 'same code: txsr706', 'numbers differ: 500 and 800']
+    """
+    one, other = normal_form([one, other])
+    words, others = set(WORD.findall(one)), set(WORD.findall(other))
+    told = [f"{len(words & others)} of {len(words | others)} words in both"]
+    codes = set(codes_of(one)), set(codes_of(other))
+    squeezed = NOT_ALPHANUMERIC.sub("", one), NOT_ALPHANUMERIC.sub("", other)
+    numbers = [set(numbers_of(PART.findall(CODE.sub(_without_code, side)))) for side in (one, other)]
+    same = {code for code in codes[0] | codes[1] if code in squeezed[0] and code in squeezed[1]}
+    for noun, both, sides in (("code", same, codes), ("number", numbers[0] & numbers[1], numbers)):
+        mine, theirs, shared = (", ".join(sorted(some)[:TOLD]) for some in (sides[0] - both, sides[1] - both, both))
+        told += [f"same {noun}: {shared}"] if shared else []
+        if mine and theirs:
+            told.append(f"{noun}s differ: {mine} and {theirs}")
+        elif mine or theirs:
+            told.append(f"{noun} in one text only: {mine or theirs}")
+    return told
+
+
+def _without_code(run: re.Match[str]) -> str:
+    return " " if codes_of(run[0]) else run[0]
 
 
 def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:

@@ -36,6 +36,14 @@ class Block:
         """(R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
         return one_piece(decoded(self.table[column])).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
 
+    def rounded(self, decimals: int = 4) -> "Block":
+        """The rows with added numbers rounded, for files that people read."""
+        table = self.table
+        for name in self.added:
+            if pa.types.is_floating(table[name].type):
+                table = table.set_column(table.column_names.index(name), name, pc.round(table[name], decimals))
+        return replace(self, table=table)
+
     def with_columns(self, columns: Mapping[str, Any]) -> "Block":
         """The rows with further columns, at the end.
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import twicetold as library
 from twicetold.commands import _dedupe_file, app
+from twicetold.tables.files import open_rows
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
 
@@ -43,7 +44,7 @@ def test_it_says_what_the_library_says(family, run, twicetold, questions_file, t
     assert [int(row["group"]) for row in written] == found.group.tolist()
     assert [int(row["representative"]) - 1 for row in written] == found.representative.tolist()
     probability = [float(row["probability_to_representative"]) for row in written]
-    assert probability == pytest.approx(found.probability.tolist())
+    assert probability == pytest.approx(found.probability.tolist(), abs=5e-5)
     links = [json.loads(line) for line in (tmp_path / "links.jsonl").read_text().splitlines()]
     assert [(link["left"], link["right"]) for link in links if link["exact"]] == [(1, 3)]
     pairs = [(link["left"] - 1, link["right"] - 1) for link in links if not link["exact"]]
@@ -52,8 +53,32 @@ def test_it_says_what_the_library_says(family, run, twicetold, questions_file, t
     summary = json.loads(done.stdout)
     assert summary["texts"] == 5
     assert summary["distinct"] == 4
+    assert summary["threshold"] == pytest.approx(found.summary.threshold.probability)  # as --threshold takes it
+    assert "probability" not in summary
     assert summary["calibrated"] == (family is not None)
     assert [group["size"] for group in summary["each_group"]] == found.table.size.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_files_to_read_have_probabilities_of_four_digits_and_parquet_all(suffix, questions_file, tmp_path):
+    out, links = f"{tmp_path / 'out'}.{suffix}", f"{tmp_path / 'links'}.{suffix}"
+    options = ("--compare", "letters", "--threshold", "0.1", "-o", out, "--links", links)
+    assert CliRunner().invoke(app, ["dedupe", f"{questions_file}", *options]).exit_code == 0
+    with open_rows(links) as read:
+        spelt = [str(row["probability"]) for block in read.blocks([]) for row in block.table.to_pylist()]
+    digits = max(len(value.partition(".")[2]) for value in spelt)
+    assert digits > 8 if suffix == "parquet" else 1 < digits <= 4
+
+
+def test_further_columns_are_shown_where_a_person_judges_groups(tmp_path):
+    (tmp_path / "in.csv").write_text("text,brand\na red tent,Sol\na red tents,Luna\na hose,Sol\n")
+    line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--also", "brand", "--threshold", "0.01"]
+    done = CliRunner().invoke(app, [*line, "-o", f"{tmp_path / 'out.csv'}", "--html", f"{tmp_path / 'out.html'}"])
+    assert done.exit_code == 0, done.output
+    assert "'a red tent · Sol' - 'a red tents · Luna'" in done.stderr
+    page = (tmp_path / "out.html").read_text()
+    assert "Luna" in page
+    assert "1 of 1 column contradicting" in page
 
 
 def test_a_page_names_rows_by_their_ids(questions_file, tmp_path):
@@ -81,9 +106,9 @@ def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetol
     assert (summary["dropped"], summary["dropped_share"], summary["dropped_file"]) == (2, 0.4, dropped)
     assert f"dropped 2 of 5 rows (40.0%); they are in {dropped}" in done.stderr
     to_stdout = twicetold("dedupe", questions_file, *options, "--drop")
-    assert "they are in no file, as there is none beside the output" in to_stdout.stderr
+    assert "they are in no file: give -o FILE" in to_stdout.stderr
     assert "5 texts, 4 of them distinct" in to_stdout.stderr
-    assert "\n1 group of 3 texts, the largest of 3; 2 texts have another one as representative\n" in to_stdout.stderr
+    assert "\n1 group of 3 texts, the largest of 3; 2 rows would be dropped\n" in to_stdout.stderr
 
 
 def test_where_less_is_dropped_rows_of_an_earlier_call_do_not_stay(twicetold, tmp_path):
@@ -113,7 +138,7 @@ def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_
     (tmp_path / "texts.csv").write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
     done = twicetold("dedupe", "texts.csv", "--compare", "letters", "--threshold", "0.05", "-o", "out.csv")
     head, *groups = done.stderr[done.stderr.index("loosest groups") :].splitlines()[:-1]
-    assert head.endswith("weakest link that holds it together, by which they are sorted):")
+    assert head.endswith("probability of the weakest link):")
     scores = [float(line.split(", ")[2].split()[0]) for line in groups]
     assert len(scores) > 2
     assert scores == sorted(scores)
@@ -182,7 +207,7 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
 
 def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_file):
     done = twicetold("dedupe", questions_file, "--drop")
-    assert "no share of right links is promised" in done.stderr
+    assert "Precision unknown: no pair of this file is labelled" in done.stderr
     assert "twicetold label FILE -o pairs.csv" in done.stderr
     refused = twicetold("dedupe", questions_file, "--precision", "0.9")
     assert refused.returncode == 1
@@ -314,7 +339,7 @@ def test_pairs_of_a_file_hold_by_numbers_and_by_ids(run, questions_file, tmp_pat
         assert done.exit_code == 0, done.stderr
         written = rows((tmp_path / "out.csv").read_text())
         assert [int(row["group"]) for row in written] == expected.group.tolist()
-        assert "calibration and default threshold come from labelled pairs" in done.stderr
+        assert "threshold and probabilities come from labelled pairs" in done.stderr
 
 
 def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, tmp_path):

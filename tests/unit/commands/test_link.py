@@ -47,7 +47,7 @@ def test_a_row_a_pair_and_a_summary_that_accounts_for_every_row(files):
     written = rows((files / "out.csv").read_text())
     assert [(row["left"], row["right"]) for row in written] == [("o0", "n2"), ("o2", "n0")]
     assert [(row["left_text"], row["right_text"]) for row in written] == [(OLD[0], NEW[2]), (OLD[2], NEW[0])]
-    assert [float(row["probability"]) for row in written] == pytest.approx(linked.probability.tolist())
+    assert [float(row["probability"]) for row in written] == pytest.approx(linked.probability.tolist(), abs=5e-5)
     assert json.loads(done.stdout) == {
         "pairs": 2,
         "left": {"rows": 3, "linked": 2, "unlinked": 1, "bad": 0},
@@ -162,7 +162,7 @@ def test_vectors_of_ones_own_are_files_columns_or_a_function(files):
         done = call("old.parquet", "new.parquet", "--compare", compared, "--threshold", "0", "-o", "out.csv")
         assert done.exit_code == 0, done.stderr
         written = [float(row["probability"]) for row in rows((files / "out.csv").read_text())]
-        assert written == pytest.approx(expected.probability.tolist())
+        assert written == pytest.approx(expected.probability.tolist(), abs=5e-5)
     with pytest.raises(ValueError, match="as many numbers on both sides"):
         library.link(*texts, vectors=(vectors[0], vectors[1][:, :2]))
     with pytest.raises(TypeError, match="those of the left table and of the right one"):

@@ -123,13 +123,6 @@ def test_a_missing_feature_is_named(matcher: Matcher) -> None:
         matcher.probability({"a": COLUMNS["a"]})
 
 
-def test_contributions_and_the_intercept_make_the_log_odds(matcher: Matcher) -> None:
-    probability = matcher.probability(COLUMNS)[7]
-    told = matcher.contributions(COLUMNS, 7)
-    assert sum(told.values()) + matcher.coefficients[0] == pytest.approx(np.log(probability / (1 - probability)))
-    assert abs(told[next(iter(told))]) == max(map(abs, told.values()))
-
-
 @pytest.mark.parametrize("sense", SENSES)
 @pytest.mark.parametrize("vectors", [False, True])
 @pytest.mark.parametrize("records", [False, True])
