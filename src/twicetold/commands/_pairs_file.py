@@ -82,7 +82,7 @@ def pairs_of(
         why = f"{answered.lines(joining)} join{'s' * (len(joining) == 1)} its rows"
         refused = answered.lines(given[[error.cannot_link]])
         raise ValueError(
-            f"{rows.name}: {refused} does not say the same, but {why if len(joining) else 'it is a row and itself'}"
+            f"{rows.name}: {refused} keeps its rows apart, but {why if len(joining) else 'both are one row'}"
         ) from error
     return sides[0], sides[1], same
 

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 def label(
     arguments: ModelAndFile,
     reading: Reading,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file for the labelled pairs.", show_default=False)],
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
+        typer.Option(
+            "--pairs", "-n", min=1, help="Number of pairs to draw; more than before adds pairs.", show_default="100"
+        ),
     ] = None,
     compare: Compare = None,
-    report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only report on the labels so far.")] = False,
     as_json: Json = False,
 ) -> None:
     """Label pairs of texts by hand, and estimate precision and recall.
@@ -104,7 +106,7 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     tell(
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
-        f"{counted(sum(state.labels.values()), 'says', 'say')} the same.{where}"
+        f"{counted(sum(state.labels.values()), 'duplicate')}.{where}"
     )
     estimates = estimate(state.sample()) if state.labels else None
     # no probability where nobody has labelled what the model is about
@@ -149,7 +151,7 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     lines = [
         f"* the {origin} threshold, about {state.about}. Estimates with 95 % "
         f"intervals for the {candidates:,} candidate pairs (each text's nearest neighbours), of which "
-        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. Recall counts duplicates among the candidates alone."
+        f"{_shown(estimates.duplicates, '{:,.0f}')} are duplicates. Recall counts only duplicates among the candidates."
     ]
     if (more := for_half(count)) <= candidates - count:
         pairs = count + len(state.skipped) + more

@@ -32,8 +32,8 @@ class Contradiction(ValueError):
     def __init__(self, cannot_link: int, must_link: list[int]) -> None:
         self.cannot_link, self.must_link = cannot_link, must_link
         others = ", ".join(map(str, must_link))
-        joined = f"pairs say the same that join its texts: {others}" if must_link else "it is a text and itself"
-        super().__init__(f"pair {cannot_link} (from 0) does not say the same, but {joined}")
+        joined = f"other pairs join them: {others}" if must_link else "both are one text"
+        super().__init__(f"pair {cannot_link} (from 0) keeps its texts apart, but {joined}")
 
 
 class MustLinkRefused(ValueError):
@@ -80,7 +80,7 @@ class Constraints:
         except (BadValues, TypeError) as error:
             raise ValueError(f"pairs: {error}") from error
         if not one.shape == other.shape == answers.shape:
-            raise ValueError(f"pairs: expected as many of each, got shapes {one.shape}, {other.shape}, {answers.shape}")
+            raise ValueError(f"pairs: lengths differ: {one.size}, {other.size}, {answers.size}")
         wrong = np.flatnonzero((np.minimum(one, other) < 0) | (np.maximum(one, other) >= count))
         if len(wrong):
             place = int(wrong[0])

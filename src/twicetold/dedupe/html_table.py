@@ -18,8 +18,8 @@ MEMBERS = 10  # of a group that are shown
 NAMES = 5  # of equal texts that are shown
 WIDTH, NAME_WIDTH, NOTE_WIDTH = 240, 40, 400  # characters of a text, a name and a sentence that are shown
 _LEGEND = (
-    "<p>What a text has besides the first one of its {noun} is <mark>marked</mark>, what it lacks is "
-    "<del>struck out</del>. Doubtful {noun}s come first.</p>"
+    "<p>Words not in the first text of a {noun} are <mark>highlighted</mark>, missing ones are "
+    "<del>struck out</del>. The least certain {noun}s come first.</p>"
 )
 _STYLE = (
     "<style>.twicetold{max-width:75em}.twicetold table{border-collapse:collapse;width:100%}"

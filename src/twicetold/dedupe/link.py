@@ -257,7 +257,7 @@ def _of_both(
         raise TypeError("vectors: expected those of the left table and of the right one, or a function of texts")
     left, right = (vectors_of(texts, each) for texts, each in zip(sides, pair, strict=True))
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"vectors: expected as many numbers on both sides, got {left.shape[1]} and {right.shape[1]}")
+        raise ValueError(f"vectors: expected one length on both sides, got {left.shape[1]} and {right.shape[1]}")
     return np.concatenate([left, right])
 
 

@@ -85,27 +85,23 @@ class DedupeOptions:
         'average'
     """
 
-    precision: float | None = _option(
-        None, "Share of links that are right, if the model has thresholds for it.", stages=("model",)
-    )
-    threshold: float | None = _option(None, "Least probability of a link.", stages=("model",))
-    sense: Sense = _option(
-        "same", f"Without MODEL, what texts have in common that are duplicates: {', '.join(SENSES)}."
-    )
-    rule: Rule = _option("average", "How links make groups.", stages=("model", "group"))
+    precision: float | None = _option(None, "Target precision (needs a calibrated model).", stages=("model",))
+    threshold: float | None = _option(None, "Minimum probability of a link.", stages=("model",))
+    sense: Sense = _option("same", f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
+    rule: Rule = _option("average", "How links are merged into groups.", stages=("model", "group"))
     keep: "Keep | tuple[KeepBy, Column]" = _option(
         "first",
-        f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+        f"The row that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
         "highest:COLUMN, lowest:COLUMN.",
         asked=str,
         stages=("group",),
     )
     same: "Sequence[Column]" = _option(
-        (), "Link rows with equal values alone.", asked=list[str] | None, metavar="COLUMN,…"
+        (), "Link only rows with equal values in these columns.", asked=list[str] | None, metavar="COLUMN,…"
     )
     within: "Sequence[tuple[Column, Size]]" = _option(
         (),
-        "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
+        "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this.",
         asked=list[str] | None,
         metavar="COLUMN:SIZE",
     )
@@ -116,11 +112,11 @@ class DedupeOptions:
         metavar="COLUMN,…",
     )
     pairs: "tuple[Column, Column, Column] | None" = _option(
-        None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
+        None, "File of known pairs, duplicates or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
     truth: "Column | None" = _option(
         None,
-        "Column with known groups, of some rows or all: say how well these agree.",
+        "Column with known groups, of some rows or all: report how well the result agrees.",
         asked=str | None,
         metavar="COLUMN",
     )

@@ -95,7 +95,7 @@ class Prepared:
             vectors = of_rows(search_vectors(model.trained, plain.texts), plain.place[distinct.rows])
         pairs: PairScores
         if by_matcher:
-            progress("comparing what texts share and what they do not")
+            progress("comparing the texts")
             matched, pairs = _matched(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
             drift = _drift(model, distinct.texts, matched.blank)
         else:
@@ -138,7 +138,7 @@ def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
     if (pairs := options.pairs) is None:
         return None
     if not isinstance(pairs, tuple | list) or len(pairs) != 3:
-        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+        raise TypeError("pairs: expected three columns: rows, rows, and whether each pair is a duplicate")
     return Constraints.of(count, *pairs)
 
 

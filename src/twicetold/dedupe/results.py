@@ -208,7 +208,7 @@ class TextGroups:
         counts = self.summary.counts
         about = (
             f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,}, linked "
-            f"from probability {self.summary.threshold.probability:.3f} on."
+            f"at a probability of {self.summary.threshold.probability:.3f} or more."
         )
         shown = self._shown(range(len(self.texts)) if names is None else names)
         return HtmlTable("group", (about, *self.summary.warnings), len(self.table), shown)

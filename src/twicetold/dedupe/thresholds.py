@@ -63,12 +63,12 @@ class Thresholds:
         """
         if model.trained.unlabelled:
             if options.precision is not None:
-                raise ValueError(f"no precision can be promised without labels: {PROMISE}")
+                raise ValueError(f"no target precision without labels: {PROMISE}")
             return cls(NO_LABELS, unlabelled=True)
         if options.sense != DEFAULTS.sense:
             raise ValueError(
-                f"sense={options.sense!r} is for texts that nobody has labelled: what {model.folder} calls the same is "
-                "what its labels say"
+                f"sense={options.sense!r} needs the generic matcher: what counts as a duplicate for {model.folder} was "
+                "decided by its labels"
             )
         record, matched = model.record, None
         if by_matcher and record.calibration is not None and (matched := record.calibration.matched) is not None:
@@ -76,8 +76,8 @@ class Thresholds:
         thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
-                f"{model.folder} holds no thresholds for a precision: there is no {layout.PRECISION}. Give a "
-                "threshold, a probability, in its place; a threshold for a precision has to be measured on texts whose "
+                f"{model.folder} has no thresholds for a target precision: there is no {layout.PRECISION}. Give a "
+                "threshold (a probability) instead; one for a target precision has to be measured on texts whose "
                 "duplicates are known, or on pairs that label draws"
             )
         return thresholds

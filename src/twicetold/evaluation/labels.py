@@ -70,7 +70,7 @@ class LabelDecision:
         if self.decision is None:
             return f"validation had no two texts of one {self.label}, or no others, so no threshold could be chosen"
         if self.unlabelled:
-            return "it was fitted to texts alone, and nobody has labelled which of them say the same"
+            return "it was fitted to texts alone, and no duplicates are labelled"
         if self.same is None or self.called is None or self.right is None:
             return None
         if self.decision.slope <= 0 or self.called == 1 or not 0 < self.called <= AT_MOST * self.same:

@@ -112,7 +112,7 @@ def grown(
         state: the index.
         model: that made its vectors.
         texts: (N,).
-        ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+        ids: (N,) distinct names that no text of the index has. None: consecutive numbers.
         constant: see `score_constant`.
 
     Raises:

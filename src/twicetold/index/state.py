@@ -83,7 +83,7 @@ def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list
         return [str(first + number) for number in range(len(texts))]
     names = distinct(ids)
     if len(names) != len(texts):
-        raise ValueError(f"expected as many ids as texts, got {len(names)} and {len(texts)}")
+        raise ValueError(f"expected an id for each text, got {len(names)} ids for {len(texts)} texts")
     return names
 
 

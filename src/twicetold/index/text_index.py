@@ -168,7 +168,7 @@ class TextIndex:
 
         Args:
             texts: (N,).
-            ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+            ids: (N,) distinct names that no text of the index has. None: consecutive numbers.
 
         Raises:
             ValueError: if an id is there already or given twice, the numbers of ids and texts differ, or a text is
@@ -202,7 +202,7 @@ class TextIndex:
             OSError: if another process has changed the index since it was read, or changes it now.
         """
         if folder is None and self.folder is None:
-            raise ValueError("this index is in memory alone: give the folder to save it in")
+            raise ValueError("this index is only in memory: give the folder to save it in")
         if not self._manifest.fingerprint:
             try:
                 known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))

@@ -142,7 +142,7 @@ def read_pairs(
         label: column with the answers (`tables.columns.answers_of`); pairs without one are left out. None: `label`, or
             where there is none, `same`.
         format: of a file without a known suffix.
-        delimiter: between fields; None: as the file shows.
+        delimiter: between fields; None: detected.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
 
     Raises:
@@ -217,7 +217,7 @@ def require_enough(pairs: CalibrationPairs) -> None:
     if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
         raise ValueError(
             f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
-            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
+            f"threshold and to measure it; got {count}, of which {positives} are duplicates. Label more pairs"
         )
 
 

@@ -70,7 +70,7 @@ class Links:
         one, other = np.asarray(left, np.int64), np.asarray(right, np.int64)
         value = np.asarray(similarity, np.float64)
         if not one.shape == other.shape == value.shape:
-            raise ValueError(f"expected as many of each, got shapes {one.shape}, {other.shape} and {value.shape}")
+            raise ValueError(f"lengths differ: {one.size}, {other.size}, {value.size}")
         if one.size and not (min(one.min(), other.min()) >= 0 and max(one.max(), other.max()) < count):
             raise ValueError(
                 f"expected texts 0 to {count - 1}, got {min(one.min(), other.min())} to {max(one.max(), other.max())}"

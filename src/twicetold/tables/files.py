@@ -189,7 +189,7 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
     Args:
         file: its path, or `-` for standard input.
         format: one of `streams.FORMATS`, for a file without a known suffix.
-        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: as the file shows.
+        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: detected.
 
     Raises:
         FileNotFoundError: if there is no such file.

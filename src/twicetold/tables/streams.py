@@ -43,7 +43,7 @@ def format_of(file: str | Path, asked: str | None = None, *, way: str | None = N
     if format is None:
         expected = f"expected a file that ends in {', '.join(SUFFIXES)}, and {' or '.join(COMPRESSIONS)} after that"
         raise ValueError(
-            f"{name_of(file)}: the format is not known by the suffix; {way or f'{expected} if it is compressed'}; "
+            f"{name_of(file)}: cannot tell the format from the name; {way or f'{expected} if it is compressed'}; "
             f"got {suffix!r}"
         )
     return format

@@ -56,7 +56,7 @@ def one_answer(right: float, same: float, what: str) -> str | None:
         return None
     return (
         f"by the labels, always answering {answer} is right for {always:.1%} of the pairs, and {what} for {right:.1%}: "
-        "its verdicts are worth nothing as answers, at most as an order"
+        "use its scores for ranking only"
     )
 
 

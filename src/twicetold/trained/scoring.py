@@ -68,7 +68,7 @@ class TrainedModel(ABC):
         """
         left, right = several(left), several(right)
         if len(left) != len(right):
-            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
+            raise ValueError(f"expected equal numbers of left and right texts, got {len(left)} and {len(right)}")
         if not left:
             return np.empty(0, np.float32)
         numbers = np.arange(2 * len(left))

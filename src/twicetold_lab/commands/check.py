@@ -26,7 +26,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check runs for leakage, promises that were not kept, uneven comparisons.
+    """Check runs for leakage, missed precision targets and unfair comparisons.
 
     Examples:
         twicetold check runs/stsb-dae-0

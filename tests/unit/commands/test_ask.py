@@ -119,7 +119,7 @@ def test_texts_that_have_nothing_in_common_are_not_asked_about(twicetold, tmp_pa
     (tmp_path / "questions.csv").write_text("text\nred tent\n")
     done = twicetold(*ASK, input="y\n")
     assert done.returncode == 0, done.stderr
-    assert "no other two texts are near enough to ask about" in done.stderr
+    assert "no other pair is similar enough to ask about" in done.stderr
     assert not (tmp_path / ANSWERS).exists()
 
 
