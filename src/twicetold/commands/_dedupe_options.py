@@ -58,7 +58,7 @@ class OfFolder:
 
 
 def _of_command(each: Field[Any]) -> tuple[str, Any, Any]:
-    """The option that a field of `DedupeOptions` has: its name, annotated type and default."""
+    """Return the option that a field of `DedupeOptions` has: its name, annotated type and default."""
     about = each.metadata
     asked = each.type if about["asked"] is None else about["asked"]
     default = None if type(None) in get_args(asked) else each.default

@@ -66,7 +66,7 @@ IndexModel = Annotated[
 
 
 def file_format(asked: str | None) -> dict[str, Any]:
-    """The format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
+    """Return the format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
 
     Raises:
         typer.BadParameter: if the format has no delimiter.
@@ -115,7 +115,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def model_and_file(
     given: list[str], command: str, compare: str | None = None, *, decision: bool = False
 ) -> tuple[str | None, str]:
-    """The model, None if there is none, and the file.
+    """Return the model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.

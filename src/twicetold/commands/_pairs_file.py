@@ -32,7 +32,7 @@ def pairs_of(
     right: TextFile | None = None,
     unanswered: bool = False,
 ) -> tuple[Ints, Ints, Any]:
-    """The option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`.
+    """Return the option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`.
 
     Args:
         file: its path.

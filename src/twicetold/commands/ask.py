@@ -66,7 +66,7 @@ def ask(
 
 
 def answers_beside(file: str) -> Path:
-    """The file of answers about a file of texts.
+    """Return the file of answers about a file of texts.
 
     Raises:
         ValueError: if the texts come from standard input.

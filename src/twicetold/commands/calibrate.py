@@ -136,7 +136,7 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
 
 
 def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
-    """The lines on the use of the labels by dedupe and index."""
+    """Return the lines on the use of the labels by dedupe and index."""
     if result.links is None or not taken:
         stay = "dedupe and index keep the thresholds from all pairs of validation texts: "
         if result.links is not None:
@@ -197,7 +197,7 @@ def _counted(pairs: "CalibrationPairs") -> str:
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:
-    """The line on the scope of the intervals and the number of labels that would halve them."""
+    """Return the line on the scope of the intervals and the number of labels that would halve them."""
     from twicetold.labels.assessment import for_half
 
     drawn = pairs.weighted or pairs.draw is not None

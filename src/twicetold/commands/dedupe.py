@@ -73,7 +73,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:
-    """The files to write by what goes to them; refuses those that cannot all be written, and a model that cannot run.
+    """List the files to write by what goes to them; refuse what cannot all be written, or a model that cannot run.
 
     Raises:
         typer.BadParameter: if there are such.

@@ -214,7 +214,7 @@ def _described(about: "IndexInfo") -> list[str]:
 
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
-    """Texts and ids of a file."""
+    """Return texts and ids of a file."""
     with progress("loading libraries"):
         from twicetold.commands._dedupe_file import TextFile
 

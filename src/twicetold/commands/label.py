@@ -75,12 +75,12 @@ def label(
 
 
 def model_beside(out: Path) -> Path:
-    """The folder of the model that is fitted for a file of labelled pairs."""
+    """Return the folder of the model that is fitted for a file of labelled pairs."""
     return out.with_name(f"{out.name}.model")
 
 
 def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | LoadedModel":
-    """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
+    """Return the folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
 
     Vectors of these texts alone are a model that has no folder.
     """
@@ -99,7 +99,7 @@ def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | L
 
 
 def _report(state: "Labelling", *, as_json: bool) -> None:
-    """The table to stderr; the same as JSON to stdout, if asked for."""
+    """Print the table to stderr, and the same as JSON to stdout if asked for."""
     from twicetold.labels.estimates import estimate
 
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
@@ -131,7 +131,7 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
 
 
 def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float] | None) -> list[str]:
-    """A line for each threshold that some of the candidates reach, and for the stored one."""
+    """Return a line for each threshold that some of the candidates reach, and for the stored one."""
     rows = [("", "threshold", *(("probability",) if probabilities else ()), "candidates", "precision", "recall")]
     for number, row in enumerate(estimates.at):
         stored = row.threshold == state.decision.threshold
@@ -143,7 +143,7 @@ def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float
 
 
 def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
-    """The scope of the table, and the number of labels that would make it more precise."""
+    """Return the scope of the table, and the number of labels that would make it more precise."""
     from twicetold.labels.assessment import for_half
 
     candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()

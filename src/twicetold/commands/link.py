@@ -141,7 +141,7 @@ def link(
 
 
 def _names(asked: str) -> tuple[str, str]:
-    """The names of a column in the left file and in the right one.
+    """Return the names of a column in the left file and in the right one.
 
     Raises:
         typer.BadParameter: if there are more than two, or one is empty.
@@ -153,7 +153,7 @@ def _names(asked: str) -> tuple[str, str]:
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:
-    """Every row of both files, by what became of it."""
+    """Return every row of both files, by what became of it."""
     sides = zip(SIDES, files, linked.linked(), linked.unlinked(), strict=True)
     of_sides = {
         side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": file.bad}
@@ -163,7 +163,7 @@ def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[s
 
 
 def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> list[str]:
-    """The summary in sentences."""
+    """Return the summary in sentences."""
     lines = [counted(summary["pairs"], "pair")]
     for side, file in zip(SIDES, files, strict=True):
         rows, about = counted(summary[side]["rows"], "row"), summary[side]
@@ -175,7 +175,7 @@ def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> l
 
 
 def _doubtful(one: "TextFile", other: "TextFile", linked: "LinkedRows") -> list[str]:
-    """Lines about the least probable pairs, with the place where two texts differ."""
+    """Return lines about the least probable pairs, with the place where two texts differ."""
     order = linked.doubtful_first()[:SHOWN].tolist()
     lines = ["least probable pairs:"] if order else []
     for pair in order:

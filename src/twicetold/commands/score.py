@@ -51,7 +51,7 @@ def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> No
 
 
 def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> dict[str, Any]:
-    """A model's answer for a pair; without a verdict, the reason."""
+    """Return a model's answer for a pair; without a verdict, the reason."""
     verdicts, score = loaded.decisions.of(about), loaded.similarity([left], [right])
     threshold = probability = duplicate = None
     if not verdicts.no_verdict:

@@ -53,7 +53,7 @@ def search(
 
 
 def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Iterator[list[str]]:
-    """The texts that are asked for, those of a file a block at a time."""
+    """Yield the texts that are asked for, those of a file a block at a time."""
     if file is None:
         yield texts or []
         return

@@ -88,7 +88,7 @@ def dedupe(
 
 
 def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:
-    """The groups of two or more of the n texts, by the distinct text of each."""
+    """Return the groups of two or more of the n texts, by the distinct text of each."""
     described = describe(codes, links)
     size = np.bincount(codes[place])
     larger = np.flatnonzero(size > 1)
@@ -105,7 +105,7 @@ def _summary(
     candidates: Candidates,
     progress: Progress,
 ) -> DedupeSummary:
-    """The dedupe in numbers; warnings are told as well."""
+    """Return the dedupe in numbers; warnings are told as well."""
     distinct, limits = prepared.distinct, prepared.limits
     group = codes[distinct.place]
     counts = DedupeCounts(

@@ -85,7 +85,7 @@ class HtmlTable:
     groups: Iterable[ShownGroup]
 
     def fragment(self, most: int = IN_NOTEBOOK) -> str:
-        """The table as an element of a page.
+        """Return the table as an element of a page.
 
         Args:
             most: groups that are shown.
@@ -108,7 +108,7 @@ class HtmlTable:
 
 
 def _body(group: ShownGroup) -> str:
-    """A group as rows of the table."""
+    """Return a group as rows of the table."""
     first, *others = group.members[:MEMBERS]
     lines = [f"<tr><th colspan=3>{_plain(group.heading, NOTE_WIDTH)}"] if group.heading else []
     text = differing(printable(first.text), printable(others[0].text if others else ""), width=WIDTH)[0]
@@ -140,5 +140,5 @@ def _element(name: str, words: str) -> str:
 
 
 def _plain(value: object, width: int) -> str:
-    """A value on one line, cut and escaped."""
+    """Return a value on one line, cut and escaped."""
     return escape(differing(printable(value), "", width=width)[0])

@@ -132,7 +132,7 @@ class TwoTables:
         vectors: Vectors | tuple[Vectors, Vectors] | None = None,
         matcher: "Matcher | None" = None,
     ) -> "TwoTables":
-        """Arguments and errors: `link`; a matcher gives the probabilities, if it is not the generic one."""
+        """See `link` for arguments and errors; a matcher gives the probabilities, if it is not the generic one."""
         from twicetold.dedupe.matched import MatchedTexts
         from twicetold.matching.compared import compare
         from twicetold.matching.matcher import Matcher
@@ -158,7 +158,7 @@ class TwoTables:
         return len(self.texts[0]), len(self.texts[1])
 
     def questions(self, pairs: Answers | None = None) -> "Questions":
-        """Questions to a person about the pairs that the matcher is least sure of.
+        """Return questions to a person about the pairs that the matcher is least sure of.
 
         Rows of the right table are counted on from those of the left one: its first row is n.
 
@@ -178,7 +178,7 @@ class TwoTables:
     def link(
         self, *, threshold: float = THRESHOLD, one_to_one: bool = False, pairs: Answers | None = None
     ) -> LinkedRows:
-        """Arguments and errors: `twicetold.link`."""
+        """See `twicetold.link` for arguments and errors."""
         limits, text, (count, _) = self.limits, self.compared.text, self.counts
         known = Constraints.of(len(text), *self._checked(pairs or ([], [], [])))
         known.require_allowed(limits)
@@ -200,7 +200,7 @@ class TwoTables:
         return LinkedRows(one[order], other[order], probability[pair[order]], self.counts, self.texts, alone)
 
     def _checked(self, pairs: Answers) -> tuple[Ints, Ints, Column]:
-        """Answers about the n + m rows.
+        """Return answers about the n + m rows.
 
         Raises:
             ValueError: if a table has no such row.
@@ -214,7 +214,7 @@ class TwoTables:
         return sides[0], sides[1] + self.counts[0], pairs[2]
 
     def _probable(self, known: Constraints, threshold: float) -> tuple[Ints, Ints, Floats, Ints]:
-        """Pairs of texts that reach the threshold, with their probability, and whether a person said that they do.
+        """Find pairs of texts that reach the threshold, with their probability, and whether a person confirmed them.
 
         Texts that are equal, and so are all further columns, say the same with probability 1, unless a person says
         otherwise.
@@ -249,7 +249,7 @@ def require_threshold(threshold: float) -> None:
 def _of_both(
     sides: tuple[list[str], list[str]], vectors: Vectors | tuple[Vectors, Vectors], *, lexical: bool
 ) -> NDArray[np.float32]:
-    """(n + m, D) vectors of both tables."""
+    """Return (n + m, D) vectors of both tables."""
     if lexical:
         raise ValueError("give lexical or vectors, not both")
     pair = (vectors, vectors) if callable(vectors) or folder_in(vectors) is not None else vectors
@@ -262,7 +262,7 @@ def _of_both(
 
 
 def _tidy(side: str, texts: TextsLike) -> list[str]:
-    """Texts with single blanks.
+    """Return texts with single blanks.
 
     Raises:
         ValueError: if one is empty.
@@ -277,7 +277,7 @@ def _tidy(side: str, texts: TextsLike) -> list[str]:
 def _limits(
     counts: tuple[int, int], same: Sequence[Sides], within: Sequence[tuple[Column, Column, Size]]
 ) -> Limits | None:
-    """Limits of the n + m rows of both tables."""
+    """Return limits of the n + m rows of both tables."""
     equal = _columns("same", same, counts)
     windows = []
     for number, window in enumerate(within):
@@ -292,14 +292,14 @@ def _limits(
 
 
 def _columns(name: str, columns: Sequence[Sides], counts: tuple[int, int]) -> list[list[str]]:
-    """Columns of both tables, n + m values each."""
+    """Return columns of both tables, n + m values each."""
     return [[*chain(*_both(name, number, pair, counts, strings_of))] for number, pair in enumerate(columns)]
 
 
 def _both(
     name: str, number: int, columns: Sequence[Column], counts: tuple[int, int], reader: Callable[[Column], Any]
 ) -> list[Any]:
-    """The values of a column of either table, as a reader gives them; an error says whose cannot be used.
+    """Return the values of a column of either table, as a reader gives them; an error says whose cannot be used.
 
     Raises:
         TypeError: as the reader, or if there are not two columns.

@@ -65,11 +65,11 @@ class LinkThreshold:
     assured: bool = False
 
     def sentences(self) -> list[str]:
-        """Precision of links by this evidence, and a note if it is not about groups by the rule."""
+        """Return precision of links by this evidence, and a note if it is not about groups by the rule."""
         return [*self._on_precision(), *self._on_guarantee(), *self._on_rule()]
 
     def _on_precision(self) -> Iterator[str]:
-        """The measured precision, carried over to this number of texts."""
+        """Yield the measured precision, carried over to this number of texts."""
         expected = self.expected
         if expected.value is None:
             return
@@ -91,7 +91,7 @@ class LinkThreshold:
             )
 
     def _on_guarantee(self) -> Iterator[str]:
-        """The precision that files like this one have."""
+        """Yield the precision that files like this one have."""
         if self.guaranteed is None:
             if self.precision is not None and self.expected.low is None:
                 yield "how far that precision varies from file to file is not known"
@@ -108,7 +108,7 @@ class LinkThreshold:
             )
 
     def _on_rule(self) -> Iterator[str]:
-        """A note if the threshold is the best of something else than groups by the rule."""
+        """Yield a note if the threshold is the best of something else than groups by the rule."""
         if self.chosen_for == "links":
             yield (
                 f"the threshold was chosen for single links: the precision of groups by the rule {self.rule} was not "

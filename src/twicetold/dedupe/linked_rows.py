@@ -58,20 +58,20 @@ class LinkedRows:
         return len(self.left)
 
     def linked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in a pair, ascending."""
+        """Return rows of the left table, and of the right one, that are in a pair, ascending."""
         return np.unique(self.left), np.unique(self.right)
 
     def unlinked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in none, ascending."""
+        """Return rows of the left table, and of the right one, that are in none, ascending."""
         left, right = self.linked()
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
 
     def doubtful_first(self) -> Ints:
-        """(L,) positions of the pairs, the least probable first."""
+        """Return (L,) positions of the pairs, the least probable first."""
         return np.argsort(self.probability, kind="stable")
 
     def html(self, names: tuple[Sequence[Any], Sequence[Any]] | None = None) -> HtmlTable:
-        """The pairs as a table that marks what differs; `write` makes a page of it.
+        """Return the pairs as a table that marks what differs; `write` makes a page of it.
 
         Args:
             names: n ids or numbers of the left table and m of the right one; None: numbers of rows, from 0.
@@ -97,7 +97,7 @@ class LinkedRows:
 
 
 def rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-    """All pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
+    """Return all pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
 
     Args:
         text: of each of the n + m rows.

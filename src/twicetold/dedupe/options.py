@@ -28,7 +28,7 @@ MOST_NEIGHBOURS = 320  # that an index holds
 def _option(
     default: Any, help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
 ) -> Any:
-    """A field, and the option of the command that it has.
+    """Return a field, and the option of the command that it has.
 
     Args:
         default: of the field.
@@ -166,5 +166,5 @@ OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metad
 
 
 def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
-    """Values of the options on which a stage of a folder depends."""
+    """Return values of the options on which a stage of a folder depends."""
     return [getattr(options, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]

@@ -133,7 +133,7 @@ class DedupeSummary:
     agreement: GroupAgreement | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers by their names in JSON (`FLAT`), without the agreement."""
+        """Return the numbers by their names in JSON (`FLAT`), without the agreement."""
         values = {name: attrgetter(path)(self) for name, path in FLAT.items()}
         guaranteed = self.threshold.guaranteed
         return {**values, "promised": None if guaranteed is None else asdict(guaranteed)}
@@ -190,17 +190,17 @@ class TextGroups:
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:
-        """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
+        """Return (groups,) rows of the representatives, ascending: the texts left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
 
     def doubtful_first(self) -> Ints:
-        """(G,) positions in the table: first the groups that the weakest links hold together, equal texts last."""
+        """Return (G,) positions in the table: first groups that the weakest links hold together, equal texts last."""
         score, held = np.full(len(self.table), np.inf), self.table.weakest != NO_LINK
         score[held] = self.links.score[self.table.weakest[held]]
         return np.lexsort((-self.table.size, score))
 
     def html(self, names: Sequence[Any] | None = None) -> HtmlTable:
-        """The groups as a table that marks what differs from the representative; `write` makes a page of it.
+        """Return the groups as a table that marks what differs from the representative; `write` makes a page of it.
 
         Args:
             names: n ids or numbers; None: numbers of rows, from 0.
@@ -242,7 +242,7 @@ class TextGroups:
 
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
-    """A summary from what its `to_json` gave."""
+    """Return a summary from what its `to_json` gave."""
     parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
     for name, path in FLAT.items():
         place, _, field = path.rpartition(".")

@@ -110,7 +110,7 @@ class Thresholds:
         return self.labelled if self.measured is None else self.measured
 
     def link(self, pairs: PairScores, options: DedupeOptions, texts: int) -> LinkThreshold:
-        """The threshold for these options.
+        """Return the threshold for these options.
 
         For a precision, the lowest threshold whose limit reaches it in a file of so many texts; if there is none, the
         one that had it where it was measured.
@@ -157,7 +157,7 @@ class Thresholds:
         )
 
     def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
-        """The score without a precision, and what it is the best of."""
+        """Return the score without a precision, and what it is the best of."""
         if options.threshold is not None:
             return score_at(options.threshold, decision), "user"
         if self.measured is not None:
@@ -167,7 +167,7 @@ class Thresholds:
         return decision.threshold, "matcher" if self.unlabelled else "pairs"
 
     def _expected(self, target: float | None, texts: int) -> ExpectedPrecision:
-        """The precision to expect by labels; not known without them."""
+        """Return the precision to expect by labels; not known without them."""
         if self.labelled is None or self.record is None or self.record.calibration is None:
             return ExpectedPrecision()
         measured = self.record.calibration.expected.get(target)
@@ -177,13 +177,13 @@ class Thresholds:
 
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
-    """Reasons to doubt the threshold of a model, by its labels."""
+    """Return reasons to doubt the threshold of a model, by its labels."""
     doubts = None if model.trained.unlabelled else no_better_than_one_answer(model.record, model.about)
     return [] if doubts is None else [doubts]
 
 
 def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> tuple[TargetLinks, float]:
-    """The links for a target precision, and their threshold.
+    """Return the links for a target precision, and their threshold.
 
     Args:
         known: what was chosen.
@@ -211,7 +211,7 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
 
 
 def score_at(probability: float, decision: Decision) -> float:
-    """The score with this calibrated probability."""
+    """Return the score with this calibrated probability."""
     if decision.slope <= 0:
         raise ValueError("on validation, a higher score of this model is not more alike: no probability is usable")
     return (math.log(probability / (1 - probability)) - decision.intercept) / decision.slope

@@ -54,7 +54,7 @@ def built(
     grouped_by: DedupeOptions | None,
     progress: Callable[[str], None] | None,
 ) -> IndexState:
-    """An index of texts.
+    """Return an index of texts.
 
     Args:
         model: that makes the vectors.
@@ -106,7 +106,7 @@ def built(
 def grown(
     state: IndexState, model: LoadedModel, texts: Sequence[str], ids: TextsLike | None, *, constant: float
 ) -> tuple[IndexState, Added]:
-    """The index with further texts.
+    """Return the index with further texts.
 
     Args:
         state: the index.

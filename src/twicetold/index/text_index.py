@@ -129,7 +129,7 @@ class TextIndex:
         return len(self._segments)
 
     def search(self, texts: TextsLike, k: int = 10) -> list[list[Match]]:
-        """The `k` texts most alike to each query, nearest first.
+        """Return the `k` texts most alike to each query, nearest first.
 
         A lexical family finds only texts that share a term with the query, so there may be fewer.
 
@@ -160,7 +160,7 @@ class TextIndex:
         return [matches[start:end] for start, end in pairwise(ends)]
 
     def table(self) -> pa.Table:
-        """`id`, `text` and `group` of all texts, sorted by group."""
+        """Return `id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
     def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:

@@ -107,7 +107,7 @@ class Calibration(Assessment):
         return self.after.slope > 0
 
     def better(self, aim: Aim) -> bool:
-        """True if the new decision is better than the stored one, as far as the numbers tell.
+        """Return true if the new decision is better than the stored one, as far as the numbers tell.
 
         It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
         log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
@@ -222,7 +222,7 @@ def require_enough(pairs: CalibrationPairs) -> None:
 
 
 def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
-    """The candidates beside a draw, and (P,) positions of the labelled pairs among them.
+    """Return the candidates beside a draw, and (P,) positions of the labelled pairs among them.
 
     Raises:
         ValueError: if the pairs are not of the draw, or the file of candidates is damaged.
@@ -238,7 +238,7 @@ def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
 
 
 def _contradicted(model: LoadedModel, pairs: CalibrationPairs) -> bool | None:
-    """True if the probabilities over all pairs of validation texts, of dot products of search vectors, are no use here.
+    """Return true if the probabilities over all pairs of validation texts, of dot products, are no use here.
 
     That is, both their Brier score and their log loss are higher than those of the share of duplicates alone. A lower
     bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is fitted
@@ -320,7 +320,7 @@ def require_free_of(model: Path, new: Path, *, force: bool) -> None:
 
 
 def _numbers(block: Block, column: str, file: Path) -> Floats:
-    """(R,) a column of numbers.
+    """Return (R,) a column of numbers.
 
     Raises:
         ValueError: if a value is none; names the file and the line.

@@ -21,7 +21,7 @@ from twicetold.labels.sampling import NEIGHBOURS
 
 
 def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
-    """Thresholds, the calibration of probability, and what they rest on, ready for JSON; and the links themselves.
+    """Return thresholds, the calibration of probability and what they rest on, ready for JSON; and the links.
 
     Args:
         pairs: labelled, with the draw beside them; at least 20, and at least 5 of each label.

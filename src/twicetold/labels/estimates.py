@@ -123,7 +123,7 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
 
 
 def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be.
+    """Return (R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be.
 
     Args:
         sample: what was labelled.
@@ -146,7 +146,7 @@ def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Gene
 
 
 def _ratio(part: float, whole: float, drawn: tuple[Floats, Floats]) -> SampleEstimate:
-    """A ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
+    """Return a ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
     known = drawn[1] > 0
     low, high = percentiles(drawn[0][known] / drawn[1][known]) if known.any() else (0.0, 1.0)
     if not whole:

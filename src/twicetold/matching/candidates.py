@@ -63,7 +63,7 @@ def candidates(
     split: int | None = None,
     among: Callable[[Csr], Ends] | None = None,
 ) -> Pairs:
-    """Pairs of texts of one table, or across two; those that have neither similarity are left out.
+    """Return pairs of texts of one table, or across two; those that have neither similarity are left out.
 
     Args:
         terms: of N texts, those of the first table before those of the second.
@@ -85,7 +85,7 @@ def candidates(
 def nearest_pairs(
     both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
 ) -> Ends:
-    """Numbers of the texts of each pair; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
+    """Return numbers of the texts of each pair; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     count = both.shape[0]
     found = [_by_terms(both, nearest, split)]
     if vectors is not None:
@@ -96,13 +96,13 @@ def nearest_pairs(
 
 
 def lexical_rows(terms: Terms) -> Csr:
-    """(N, T) rows whose dot products are c."""
+    """Return (N, T) rows whose dot products are c."""
     scaled = [terms.letters * np.float32(LETTERS**0.5), terms.words * np.float32((1 - LETTERS) ** 0.5)]
     return sparse.csr_array(sparse.hstack(scaled, format="csr"))
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(P,) dot product of two of the rows, dense or CSR, for each pair."""
+    """Return (P,) dot product of two of the rows, dense or CSR, for each pair."""
     return row_dots(rows, left, rows, right).astype(np.float32)
 
 
@@ -127,14 +127,14 @@ def descending_in(group: NDArray[np.int64], value: NDArray[np.float32]) -> NDArr
 
 
 def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
-    """Texts that ask, and those that are found by them."""
+    """Return indices of queries and of their neighbours."""
     if split is None:
         return [(slice(0, count), slice(0, count))]
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
+    """Return indices of queries and of their neighbours."""
     asking, rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(both.shape[0], split):
         columns = both[base].T.tocsr()
@@ -155,7 +155,7 @@ def _largest(
     value: NDArray[np.float32],
     nearest: int,
 ) -> NDArray[np.int64]:
-    """Positions of the largest values of each row but itself, ties to the lower column."""
+    """Return positions of the largest values of each row but itself, ties to the lower column."""
     value = np.where(row == column, np.float32(0), value)
     filled = np.flatnonzero(np.diff(indptr))
     best = np.zeros(len(indptr) - 1, np.float32)
@@ -169,7 +169,7 @@ def _largest(
 
 
 def _heaviest(both: Csr) -> Csr:
-    """The heaviest entries of each row that are not common, up to `ASKED` of its squared length."""
+    """Return the heaviest entries of each row that are not common, up to `ASKED` of its squared length."""
     texts = np.bincount(both.indices, minlength=both.shape[1])[both.indices]
     row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
     square = both.data**2
@@ -187,7 +187,7 @@ def _heaviest(both: Csr) -> Csr:
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
+    """Return indices of queries and of their neighbours."""
     rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start

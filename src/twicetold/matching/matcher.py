@@ -64,7 +64,7 @@ class Matcher:
 
     @classmethod
     def generic(cls, sense: Sense = "same", *, vectors: bool, records: bool = False) -> "Matcher":
-        """The one in the package.
+        """Return the one in the package.
 
         Args:
             sense: what "the same" means.
@@ -80,11 +80,11 @@ class Matcher:
         return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
 
     def probability(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         return np.asarray(expit(self.log_odds(columns)), np.float64)
 
     def log_odds(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         self._require(columns)
         weights = self.coefficients[1:] / self.scale
         score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
@@ -93,7 +93,7 @@ class Matcher:
         return np.asarray(score, np.float64)
 
     def answered(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
-        """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
+        """Return the matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
 
         Args:
             columns: features of P pairs.
@@ -116,7 +116,7 @@ class Matcher:
         return replace(self, coefficients=found)
 
     def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
-        """Some pairs that the generic matcher is sure of, and what it says of them.
+        """Return some pairs that the generic matcher is sure of, and what it says of them.
 
         Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
         """
@@ -128,24 +128,24 @@ class Matcher:
         return some[sure], expected[sure]
 
     def contributions(self, columns: "Mapping[str, Column]", pair: int) -> dict[str, float]:
-        """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
+        """Return terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
         row = self.effects(columns, np.array([pair]))[0]
         return {self.names[place]: float(row[place]) for place in np.argsort(-np.abs(row), kind="stable")}
 
     def effects(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64]) -> Floats:
-        """(P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
+        """Return (P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
         rows = self._rows({name: columns[name][pairs] for name in self.names})
         return np.asarray(rows[:, 1:] * self.coefficients[1:])
 
     def to_json(self) -> dict[str, Any]:
-        """Names and numbers, to `DIGITS` digits."""
+        """Return names and numbers, to `DIGITS` digits."""
         numbers = {name: _rounded(getattr(self, name)) for name in ("mean", "scale", "coefficients", "kinds")}
         moved = {} if np.array_equal(self.coefficients, self.prior) else {"prior": _rounded(self.prior)}
         return {"names": list(self.names), **numbers, **moved, "spread": self.spread}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`.
+        """Invert `to_json`.
 
         Raises:
             ValueError: if numbers are missing, too many, or not finite.
@@ -170,14 +170,14 @@ class Matcher:
             raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
 
     def _rows(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P, F + 1) standardised, after a column of ones."""
+        """Return (P, F + 1) standardised, after a column of ones."""
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
 
 
 def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
-    """Name of a set of numbers in the package."""
+    """Name a set of numbers in the package."""
     return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
 
 

@@ -33,11 +33,11 @@ class Block:
         return int(self.table.num_rows)
 
     def texts(self, column: str) -> list[str]:
-        """(R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
+        """Return (R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
         return one_piece(decoded(self.table[column])).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
 
     def with_columns(self, columns: Mapping[str, Any]) -> "Block":
-        """The rows with further columns, at the end.
+        """Return the rows with further columns, at the end.
 
         Args:
             columns: name -> (R,) values.
@@ -53,19 +53,19 @@ class Block:
         return replace(self, table=table, added=(*self.added, *columns))
 
     def where(self, chosen: NDArray[np.bool_]) -> "Block":
-        """Rows that are chosen by a mask (R,)."""
+        """Return rows that are chosen by a mask (R,)."""
         mask = pa.array(chosen)
         objects = None if self.objects is None else self.objects.filter(mask)
         return replace(self, table=self.table.filter(mask), lines=self.lines[chosen], objects=objects)
 
 
 def one_piece(column: pa.ChunkedArray) -> pa.Array:
-    """A column of a table as one array."""
+    """Return a column of a table as one array."""
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """(R,) values as text; null and NaN are missing values.
+    """Return (R,) values as text; null and NaN are missing values.
 
     Raises:
         ArrowException: if values are lists or the like.
@@ -77,7 +77,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def decoded(column: Any) -> Any:
-    """A column whose values are themselves where they were numbered: a dictionary of Arrow, categories, an Enum."""
+    """Return a column with its values where they were numbered: a dictionary of Arrow, categories, an Enum."""
     if isinstance(column, pa.ChunkedArray):
         kind = _plain(column.type)
         return column if column.type == kind else pa.chunked_array([decoded(each) for each in column.chunks], kind)
@@ -88,13 +88,13 @@ def decoded(column: Any) -> Any:
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
-    """Columns that hold the index of a frame of pandas that has no name: no columns of the file."""
+    """Return columns that hold the index of a frame of pandas that has no name: no columns of the file."""
     described = (schema.pandas_metadata or {}).get("index_columns", [])
     return {name for name in described if isinstance(name, str) and INDEX.fullmatch(name)}
 
 
 def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
-    """(R,) whether each value is valid UTF-8. Rows are looked at one by one only when some row is not."""
+    """Return (R,) whether each value is valid UTF-8. Rows are looked at one by one only when some row is not."""
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
@@ -103,13 +103,13 @@ def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """True if values of a type are texts, also if they are numbered (a dictionary, a category)."""
+    """Return true if values of a type are texts, also if they are numbered (a dictionary, a category)."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values that a dictionary numbers."""
+    """Return the type of the values that a dictionary numbers."""
     if not pa.types.is_dictionary(kind):
         return kind
     return pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type

@@ -40,7 +40,7 @@ class Reader(Protocol):
     """Rows so far that go on over further lines."""
 
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
-        """All rows in order, once; at least one block. Texts may be null or empty.
+        """Return all rows in order, once; at least one block. Texts may be null or empty.
 
         Args:
             texts: columns that must be texts.
@@ -138,7 +138,7 @@ class Delimited:
         return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
-        """Number of lines that hold whole records: the last record may go on after them."""
+        """Return the number of lines that hold whole records: the last record may go on after them."""
         for line, reason in malformed:
             if reason == "unclosed_quote":
                 reader = self._records(line - 1)
@@ -195,7 +195,7 @@ class JsonLines:
 
 
 def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str, Any], str]], list[BadRow]]:
-    """The object of each line and its spelling, by line, and the lines that hold none."""
+    """Return the object of each line and its spelling, by line, and the lines that hold none."""
     objects, bad = {}, []
     for number, line in enumerate(lines, done + 1):
         text = line.strip()
@@ -213,7 +213,7 @@ def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str,
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The object that a line holds.
+    """Return the object that a line holds.
 
     Raises:
         ValueError: if it holds none; the message says why.
@@ -238,7 +238,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _has_no_json(text: str, row: dict[str, Any]) -> bool:
-    """True if a line has NaN or Infinity, which Python writes and JSON does not know."""
+    """Return true if a line has NaN or Infinity, which Python writes and JSON does not know."""
     return ("NaN" in text or "Infinity" in text) and finite(row) != row
 
 

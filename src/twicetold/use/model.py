@@ -64,7 +64,7 @@ def fit(
     folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
-    """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
+    """Return a model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
     `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search`
@@ -176,7 +176,7 @@ class Model(LoadedModel):
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> "Questions":
-        """Questions to a person about the pairs that the matcher is least sure of, for a notebook or your own page.
+        """Ask a person about the pairs that the matcher is least sure of, in a notebook or your own page.
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
 
@@ -197,7 +197,7 @@ class Model(LoadedModel):
         rule: Rule = DEFAULTS.rule,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
-        """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
+        """Return an index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
 
         Args:
             texts: n of them, none empty.

@@ -98,7 +98,7 @@ def score_file(
 def _scored(
     model: Model, blocks: Iterable[Block], pair: tuple[str, str], progress: Callable[[int], None]
 ) -> Iterator[tuple[Block, Scores]]:
-    """Blocks in order, with (R,) scores.
+    """Yield blocks in order, with (R,) scores.
 
     A linear family spends its time in NumPy and Arrow, so several blocks are scored at once, each on a thread. Others
     spend it in PyTorch, which has threads of its own.
