@@ -23,10 +23,8 @@ OPENINGS = ("As", "How", "Of", "What", "Where", "Whether", "Which")
 NO_VERBS = {"A", "All", "An", "Both", "Each", "Every", "From", "One", "Some", "That", "The", "These", "Those", "True"}
 """Words that no docstring of a function of the tool begins with: it begins with a verb, or is a property's."""
 SENTENCES = {
-    "by hand": "labelled pairs, manual",
-    "has meant": "the measured share",
-    "as many of each": "lengths differ",
-    "goes on after": "resume",
+    "expected as many of each": "lengths differ",
+    "goes on after whatever": "resume",
     "is not known by": "cannot tell",
     "say the same": "duplicates",
     "in place of sentences": "instead of",
@@ -74,7 +72,7 @@ def test_no_message_or_help_of_the_tool_has_words_that_nobody_would_say():
     texts = [
         (path.relative_to(SRC), node.value)
         for path, node in NODES
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SRC / "twicetold" in path.parents
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "__init__.py"
     ]
     assert not [
         f"{path}: {text[:60]}" for path, text in texts for words in SENTENCES if words in " ".join(text.split())

@@ -20,7 +20,7 @@ from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
-SAME = "same"  # of a file of pairs: whether a person says that they say the same
+SAME = "same"  # of a file of pairs: whether a person says that they are duplicates
 PAIRS = 1 << 14  # whose texts are held at a time
 
 

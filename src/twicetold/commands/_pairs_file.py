@@ -1,4 +1,4 @@
-"""A file of pairs of rows, of which a person said whether they say the same.
+"""A file of pairs of rows, of which a person said whether they are duplicates.
 
 It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links have the first
 two. A pair without an answer is left out.

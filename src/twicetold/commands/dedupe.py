@@ -1,4 +1,4 @@
-"""`twicetold dedupe`: groups of rows whose texts say the same."""
+"""`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
 from pathlib import Path
 from typing import Any

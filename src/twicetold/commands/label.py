@@ -35,13 +35,13 @@ def label(
     report: Annotated[bool, typer.Option("--report", help="Only report on the labels so far.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Label pairs of texts by hand, and estimate precision and recall.
+    """Label pairs of texts, and estimate precision and recall.
 
     Examples:
         twicetold label questions.csv -o pairs.csv
         twicetold label questions.csv -o pairs.csv --report
 
-    Shows one pair at a time: y if the two texts say the same, n if not, ? if you cannot say, u undo, s stop. The same
+    Shows one pair at a time: y if the two texts are duplicates, n if not, ? if you cannot say, u undo, s stop. The same
     command goes on where it stopped. Without a terminal, answers are read from standard input, one a line. Without
     MODEL, letters and words are compared, and vectors where the extra static is installed, by a model that is fitted to
     the texts and kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your

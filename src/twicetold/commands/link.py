@@ -1,4 +1,4 @@
-"""`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
+"""`twicetold link`: pairs of a row of one file and a row of another whose texts are duplicates."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

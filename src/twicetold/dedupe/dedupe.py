@@ -1,4 +1,4 @@
-"""Groups of texts that say the same.
+"""Groups of duplicates.
 
 1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
@@ -40,7 +40,7 @@ def dedupe(
     by_matcher: bool = True,
     progress: Progress | None = None,
 ) -> TextGroups:
-    """Group texts that say the same; nothing is dropped.
+    """Group duplicates; nothing is dropped.
 
     Args:
         model: whose search vectors find the pairs.

@@ -1,6 +1,6 @@
-"""Links between two tables: pairs of a row of the one and a row of the other whose texts say the same.
+"""Links between two tables: pairs of a row of the one and a row of the other whose texts are duplicates.
 
-Candidates are pairs across tables alone, and the generic matcher gives each the probability that both say the same, so
+Candidates are pairs across tables alone, and the generic matcher gives each the probability of a duplicate, so
 no label is needed; a person's answers move it, and hold. With `one_to_one` each row is in one pair at most: of all such
 sets S of pairs the one with the largest expected gain (`dedupe.assignment`), if a right link gains 1 − t and a wrong
 one costs t,
@@ -43,7 +43,7 @@ DIGITS = 6  # of a gain: the last bits depend on the order of rows
 Sides: TypeAlias = tuple[Column, Column]
 """A column of the left table, n values, and one of the right table, m values."""
 Answers: TypeAlias = tuple[Sequence[int], Sequence[int], Column]
-"""A rows of the left table, A of the right one, and whether each pair says the same."""
+"""A rows of the left table, A of the right one, and whether each pair is a duplicate."""
 
 
 def link(
@@ -59,7 +59,7 @@ def link(
     lexical: bool = False,
     vectors: Vectors | tuple[Vectors, Vectors] | None = None,
 ) -> LinkedRows:
-    """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
+    """Link the rows of two tables whose texts are duplicates; pairs within one table are not looked at.
 
     Args:
         left: n texts.
@@ -70,7 +70,7 @@ def link(
             values. A row without a value is linked with none.
         within: columns of both, and how far apart their values may be, such as `[(old["day"], new["day"], "3d")]`.
         also: further columns of both, of texts, numbers or dates, whose values are compared as well.
-        pairs: what a person said: rows of the left table, rows of the right one, and whether each pair says the same.
+        pairs: what a person said: rows of the left table, rows of the right one, and whether each pair is a duplicate.
             The answers hold, and move the matcher.
         lexical: compare letters and words alone, also where vectors are installed.
         vectors: in place of those that are installed: two, of the left table and of the right one, each as
@@ -216,7 +216,7 @@ class TwoTables:
     def _probable(self, known: Constraints, threshold: float) -> tuple[Ints, Ints, Floats, Ints]:
         """Find pairs of texts that reach the threshold, with their probability, and whether a person confirmed them.
 
-        Texts that are equal, and so are all further columns, say the same with probability 1, unless a person says
+        Texts that are equal, and so are all further columns, are duplicates with probability 1, unless a person says
         otherwise.
         """
         count, (one, other) = len(self.compared.first), self.compared.equal

@@ -1,4 +1,4 @@
-"""Pairs of rows of two tables that say the same, as `link` gives them.
+"""Pairs of rows of two tables that are duplicates, as `link` gives them.
 
 Shape letters: n and m rows of the tables, P pairs of texts, L pairs of rows.
 """
@@ -20,12 +20,12 @@ COLLAPSED = 10_000  # pairs among which those of equal texts are shown as one
 
 @dataclass(frozen=True)
 class LinkedRows:
-    """Pairs of rows of two tables that say the same, ordered by their rows. A notebook shows the doubtful first.
+    """Pairs of rows of two tables that are duplicates, ordered by their rows. A notebook shows the doubtful first.
 
     Args:
         left: (L,) row of the left table.
         right: (L,) row of the right one.
-        probability: (L,) that their texts say the same.
+        probability: (L,) that their texts are duplicates.
         rows: n and m.
         texts: n of the left table and m of the right one.
         without_values: number of rows of both that have no value in a column of `same` or `within`.

@@ -130,7 +130,7 @@ class MatchedTexts:
         Args:
             left: (A,) texts.
             right: (A,) the others.
-            same: (A,) whether they say the same.
+            same: (A,) whether they are duplicates.
         """
         place = self._places(left, right)[0]
         asked = place >= 0

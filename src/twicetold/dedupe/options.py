@@ -68,9 +68,9 @@ class DedupeOptions:
         also: further columns of texts, numbers or dates, such as `[frame["brand"], frame["price"]]`, whose agreement
             counts as well where nobody has labelled texts like these: their values are equal, near, contradicting or
             missing. Rows are exact copies only if they are equal in these, too.
-        pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
-            groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
-        truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
+        pairs: what a person said: rows of texts, rows of others, and whether each pair is a duplicate. It holds in the
+            groups (`twicetold.dedupe.constraints`), and pairs of duplicates are links.
+        truth: a column of n values, such as `frame["story"]`: rows of one value are known to be duplicates, and rows
             without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is
             learnt from it.
 

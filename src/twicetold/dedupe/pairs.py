@@ -42,7 +42,7 @@ class PairsByVectors:
         return least - self.constant
 
     def probability(self, score: Floats) -> Floats:
-        """Return the probability that pairs with these scores say the same."""
+        """Return the probability that pairs with these scores are duplicates."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -104,7 +104,7 @@ class PairsByModel:
         """Return None: dot products of search vectors say which pairs are scored, and no more."""
 
     def probability(self, score: Floats) -> Floats:
-        """Return the probability that pairs with these scores say the same."""
+        """Return the probability that pairs with these scores are duplicates."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:

@@ -37,7 +37,7 @@ class Question:
         right: row of the other, which comes later.
         left_text: the one text.
         right_text: the other.
-        probability: that both say the same, by the matcher after the answers so far.
+        probability: that both are duplicates, by the matcher after the answers so far.
     """
 
     left: int

@@ -51,7 +51,7 @@ class TextLinks:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
         score: (L,) of the model.
-        probability: (L,) that both say the same; see `LinkThreshold.calibrated`.
+        probability: (L,) that both are duplicates; see `LinkThreshold.calibrated`.
     """
 
     left: Ints
@@ -141,7 +141,7 @@ class DedupeSummary:
 
 @dataclass(frozen=True)
 class TextGroups:
-    """Groups of texts that say the same. A notebook shows them as a table, the doubtful first.
+    """Groups of duplicates. A notebook shows them as a table, the doubtful first.
 
     Args:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.

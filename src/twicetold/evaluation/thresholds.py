@@ -209,7 +209,7 @@ def choose_on_labels(
 
     Args:
         score: (P,), at least `FEWEST_LABELLED`.
-        label: (P,) whether the two texts say the same; at least one does.
+        label: (P,) whether the two texts are duplicates; at least one pair is.
         weight: (P,) how many pairs each stands for.
         aimed: precisions.
 

@@ -60,7 +60,7 @@ def built(
         model: that makes the vectors.
         texts: N of them, none empty.
         ids: (N,) distinct names; None: numbers from 0.
-        grouped_by: which texts say the same; None: each text has a group of its own.
+        grouped_by: which texts are duplicates; None: each text has a group of its own.
         progress: is called with a description of each step.
 
     Raises:

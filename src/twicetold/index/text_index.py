@@ -1,4 +1,4 @@
-"""An index of texts: search for those most alike, add and remove some, keep groups of those that say the same.
+"""An index of texts: search for those most alike, add and remove some, keep groups of duplicates.
 
     index = model.index(texts, ids)
     index.search(["a text"], k=10)          # nearest first, with the model's scores and probabilities
@@ -53,7 +53,7 @@ class Match:
     similarity: float
     """The model's score of query and text; higher means more alike."""
     probability: float | None
-    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    """That both are duplicates, by the calibration of a dedupe when the index was built: over all pairs of validation
     texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
     which duplicates are more frequent. None by a model that was fitted to texts without labels."""
     group: int

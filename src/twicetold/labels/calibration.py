@@ -50,7 +50,7 @@ class CalibrationPairs:
     Args:
         left: P texts.
         right: P texts.
-        label: (P,) whether they say the same.
+        label: (P,) whether they are duplicates.
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
         stratum: (P,) band from which each was drawn; all 0 if they were not.
         draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.

@@ -2,7 +2,7 @@
 
 The cosine is that of vectors that were made elsewhere, by which `label` drew the pairs. Its thresholds are those of
 `matched_links`. The pairs need no weights for the curve, as they were drawn by the cosine itself: how many were drawn
-of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+of a score says nothing of how many of these are duplicates. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """

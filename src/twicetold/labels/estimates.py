@@ -36,7 +36,7 @@ class Sample:
 
     Args:
         score: (m,)
-        label: (m,) whether the two texts say the same.
+        label: (m,) whether the two texts are duplicates.
         band: (m,) from 0.
         sizes: (H,) number of candidates in each band.
         thresholds: (T,) scores.

@@ -72,7 +72,7 @@ class Labelling:
         matched: whether scores are the generic matcher's log odds.
         decision: of the model, about this label.
         pairs: in the order in which to label them.
-        labels: number of a pair, from 0 -> whether the two texts say the same.
+        labels: number of a pair, from 0 -> whether the two texts are duplicates.
         skipped: numbers of pairs.
     """
 
@@ -92,7 +92,7 @@ class Labelling:
 
     @property
     def about(self) -> str:
-        """The label that two texts that say the same share."""
+        """The label that duplicates share."""
         return str(self.source["label"])
 
     @property

@@ -152,7 +152,7 @@ class MatchedLinks:
         Args:
             candidates: of the file.
             rows: (m,) positions of the labelled pairs.
-            label: (m,) whether they say the same.
+            label: (m,) whether they are duplicates.
             weight: (m,) candidates that each was drawn for.
             file: name of the file.
             texts: number of its distinct texts.
@@ -228,7 +228,7 @@ def curve_links(
     Args:
         curve: of probabilities.
         candidates: (C,) scores, and how many candidates each stands for.
-        pairs: (m,) scores of the labelled pairs, and whether they say the same.
+        pairs: (m,) scores of the labelled pairs, and whether they are duplicates.
         drawn: name of the file, number of its distinct texts, and how many nearest ones of each could be drawn.
     """
     (score, weight), (labelled, label) = candidates, pairs

@@ -1,4 +1,4 @@
-"""The matcher: from the features of a pair to the probability that its texts say the same.
+"""The matcher: from the features of a pair to the probability that its texts are duplicates.
 
     p(a, b) = σ(β₀ + Σ_f β_f (x_f − m_f) / s_f)
 

@@ -66,7 +66,7 @@ class FolderGroups:
 def dedupe_folder(
     folder: Path, settings: Settings, launch: Launch, *, progress: Progress = lambda _: None
 ) -> FolderGroups:
-    """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
+    """Group the rows of all parts of a folder; the same call resumes after an interruption.
 
     Args:
         folder: of the parts.

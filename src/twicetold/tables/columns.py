@@ -31,7 +31,7 @@ DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
-"""Answers of a person to whether two texts say the same, in small letters."""
+"""Answers of a person to whether two texts are duplicates, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 

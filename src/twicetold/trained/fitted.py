@@ -35,7 +35,7 @@ from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 VECTORS = "vectors"  # name of the member of vectors
-MEANING = "meaning"  # the label: what two texts share that say the same
+MEANING = "meaning"  # the label: what duplicates share
 SAMPLED, BESIDE = 400, 5  # texts by which the calibration is found, and the nearest of each
 PRIOR = Decision(0.6, 10.0, -6.0)  # of files that are too small to find a calibration by
 SURE = np.array([0.01, 0.01])  # how firm intercept and slope are

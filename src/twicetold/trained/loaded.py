@@ -1,6 +1,6 @@
 """A trained model that was loaded: what it says of texts and pairs.
 
-What two texts that "say the same" share is the model's label, `LoadedModel.about`: of labelled pairs `duplicate`, of
+What duplicates share is the model's label, `LoadedModel.about`: of labelled pairs `duplicate`, of
 documents the finest label that they had, such as `story`. `predict(left, right, about="category")` asks about another.
 
 Shape letters: n texts or pairs, D columns of the vectors.
@@ -134,7 +134,7 @@ class LoadedModel:
         return self.trained.read(list(number)).score(places[: len(left)], places[len(left) :])
 
     def predict_proba(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.float64]:
-        """Return (n,) probability that each pair says the same, calibrated on validation.
+        """Return (n,) probability that each pair is a duplicate, calibrated on validation.
 
         It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Documents are
         calibrated over all their pairs. Arguments and errors: `predict`.
@@ -142,12 +142,12 @@ class LoadedModel:
         return self.decisions.of(about).usable.probability(self.similarity(left, right))
 
     def predict(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.bool_]:
-        """Return (n,) whether each pair says the same, by the threshold chosen on validation.
+        """Return (n,) whether each pair is a duplicate, by the threshold chosen on validation.
 
         Args:
             left: n texts.
             right: n texts.
-            about: the label that two texts which say the same share; None: `about`.
+            about: the label that duplicates share; None: `about`.
 
         Raises:
             NoVerdict: a `ValueError`, if the model cannot answer about this label; says why.

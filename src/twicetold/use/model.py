@@ -2,9 +2,9 @@
 
 model = load("runs/quora_wang-static-0")
 model.similarity(["a text"], ["another"])      # scores, higher = more alike
-model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
+model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both are duplicates
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
-model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
+model.dedupe(["a text", "another", "a Text"])  # groups of duplicates
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
@@ -157,7 +157,7 @@ class Model(LoadedModel):
     def dedupe(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> TextGroups:
-        """Group texts that say the same; nothing is dropped.
+        """Group duplicates; nothing is dropped.
 
         Args:
             texts: n of them, none empty.
@@ -202,7 +202,7 @@ class Model(LoadedModel):
         Args:
             texts: n of them, none empty.
             ids: (n,) distinct names; None: numbers from 0.
-            groups: group texts that say the same, as `dedupe` does, whose options the others are.
+            groups: group duplicates, as `dedupe` does, whose options the others are.
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.

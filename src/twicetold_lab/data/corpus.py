@@ -1,4 +1,4 @@
-"""A corpus: texts, what is known about which of them say the same, and the split of both.
+"""A corpus: texts, what is known about which of them are duplicates, and the split of both.
 
 A *source* (a module in `sources/`) is a function from a raw folder to a `Corpus`; nothing after it knows
 where the texts came from.
@@ -149,7 +149,7 @@ class Corpus:
 
     @property
     def positive_label(self) -> float:
-        """The label from which on a pair says the same: of graded pairs the card's positive grade, else 1."""
+        """The label from which on a pair is a duplicate: of graded pairs the card's positive grade, else 1."""
         return float(self.card.get("positive_grade", 1))
 
     @property

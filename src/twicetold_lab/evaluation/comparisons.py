@@ -6,7 +6,7 @@ Each use of a model rests on one measure of test, in which each text or each pai
 |---|---|
 | dedupe a corpus | `text_average_precision_<group>`, see `text_ranking` |
 | search | `retrieval_ndcg_at_10` |
-| decide about a pair | `accuracy`, or `f1` where few pairs say the same, at the threshold from validation |
+| decide about a pair | `accuracy`, or `f1` where few pairs are duplicates, at the threshold from validation |
 
 That two models are not told apart does not say that they are equally good: the wider the intervals, the more models are
 tied. So a cheaper model takes the place of the best one only where it is *not worse by more than a margin*: where the
@@ -31,7 +31,7 @@ MARGIN = 0.02
 """Largest difference in a primary measure that makes no difference in use: two texts, or pairs, in a hundred. Another
 seed of one training moves a measure by up to half as much, so that less could not be promised of a model either."""
 FEW_SAME = 0.25
-"""Share of labelled pairs that say the same, below which accuracy is mostly about the others."""
+"""Share of labelled pairs of duplicates, below which accuracy is mostly about the others."""
 TEXT_RANKING, SEARCH = "text_average_precision_", "retrieval_ndcg_at_10"
 
 

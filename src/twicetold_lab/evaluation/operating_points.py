@@ -4,7 +4,7 @@ Thresholds are chosen on validation: the lowest one whose precision there reache
 and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
 units of pairs that share texts.
 
-Precision depends on how often pairs say the same. `precision_under` gives it for another share, as recall and the false
+Precision depends on the share of duplicates. `precision_under` gives it for another share, as recall and the false
 positive rate stay what they are (label shift: Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a
 classifier to new a priori probabilities").
 

@@ -132,7 +132,7 @@ class SearchReport:
 
     Args:
         metrics: split -> metric -> value; empty for a split without queries.
-        intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of texts that say the same.
+        intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of duplicates.
         units: test metric -> what a comparison of two models in pairs needs; of nDCG at `rank`.
     """
 

@@ -96,7 +96,7 @@ class MinedTriplets:
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Pairs of train with label 1 (they say the same) or 0.
+    """Pairs of train with label 1 (they are duplicates) or 0.
 
     Graded pairs count as 1 from the corpus's positive grade on. Documents have no pairs: for them each triplet of
     the mining stage gives a pair of either kind.

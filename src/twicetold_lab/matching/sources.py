@@ -114,7 +114,7 @@ def headlines(mirror: Path) -> LabelledFile:
 
 
 def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
-    """Captions and forum posts of the STS benchmark; pairs with at least this score say the same."""
+    """Captions and forum posts of the STS benchmark; pairs with at least this score are duplicates."""
     lines = (mirror / "stsbenchmark/sts-train.csv").read_text(encoding="utf-8").split("\n")
     rows = [row for row in (line.rstrip("\r").split("\t") for line in lines) if len(row) > 6 and row[0] != "main-news"]
     group = _joined((row[5], row[6]) for row in rows if float(row[4]) >= least)

@@ -48,7 +48,7 @@ def mine(
     Args:
         corpus: any corpus with the group `label`.
         seed: of the draws.
-        label: the group whose members say the same.
+        label: the group whose members are duplicates.
         per_anchor: triplets for each anchor. If the window has fewer texts, random members of other groups are
             added.
         ranks: first and last rank of the window, counted from 1 in the list without the anchor's group.

@@ -19,7 +19,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
     Args:
         corpus: any corpus with the group `label`.
         seed: of the draws.
-        label: the group whose members say the same; for pairs, the duplicate cluster.
+        label: the group whose members are duplicates; for pairs, the duplicate cluster.
         per_anchor: triplets for each anchor. Each of its labelled non-duplicates is used at most once; members of
             other groups fill up.
         negative_grade: of graded pairs, the highest grade that makes a negative.

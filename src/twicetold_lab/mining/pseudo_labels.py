@@ -43,7 +43,7 @@ class PseudoPairs(Mined):
     label: NDArray[np.float32]
     """(P,) the corrected probability p'."""
     probability: NDArray[np.float64]
-    """(P,) the teacher's calibrated probability p that the two say the same."""
+    """(P,) the teacher's calibrated probability p that the two are duplicates."""
     card: Mapping[str, Any]
     """Settings and counts, ready for JSON; see `mine`."""
 
@@ -64,13 +64,13 @@ def mine(
     Args:
         corpus: any corpus with the group `label`.
         teacher: the trained model.
-        label: the group whose members say the same. Documents of known group are labelled among each other, so that
+        label: the group whose members are duplicates. Documents of known group are labelled among each other, so that
             only the neighbours of documents of unknown group are candidates.
         seed: of the draw.
         neighbours: number of candidates for each text, those of the highest tf-idf cosine.
         max_df: words in more texts than this are ignored.
         max_pairs: candidates to label, at most; drawn from all.
-        duplicates: d, the share of the candidates that is expected to say the same.
+        duplicates: d, the share of the candidates that is expected to be duplicates.
 
     Returns:
         Pairs sorted by left and right, left < right, each once. The card has the settings; counts of `texts` to pair,

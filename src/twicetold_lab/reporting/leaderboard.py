@@ -124,7 +124,7 @@ class Leaderboard:
     """Every metric that some run has, in reading order, the primary first."""
     rows: tuple[Row, ...]
     same: float | None = None
-    """Share of labelled test pairs that say the same; None if it is not known."""
+    """Share of labelled test pairs of duplicates; None if it is not known."""
 
     @cached_property
     def duplicates(self) -> str | None:

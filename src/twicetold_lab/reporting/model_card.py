@@ -71,7 +71,7 @@ def _introduction(run: RunFolder) -> str:
     kind = "An ensemble of" if "members" in run.recipe else "A model of the family"
     return (
         f"{kind} {families}, made with [twicetold](https://github.com/twicetold/twicetold). It says how alike two "
-        "texts are, and whether they say the same. Its licence depends on that of the data it was trained on; none is "
+        "texts are, and if they are duplicates. Its licence depends on that of the data it was trained on; none is "
         "stated here.\n"
     )
 
@@ -149,7 +149,7 @@ def _decision(verdicts: LabelDecision, run: RunFolder) -> str:
         f"Two texts are called the same from a score of {threshold} on; the threshold was chosen on {chosen}. The "
         f"probability is 1 / (1 + exp(−({slope} · score + ({intercept})))), Platt's calibration, fitted "
         "on the same pairs. Both hold for pairs like those: where duplicates are rarer, probabilities are too high, "
-        "and fewer of the pairs above the threshold say the same. Numbers are rounded; decision.json has all digits."
+        "and fewer of the pairs above the threshold are duplicates. Numbers are rounded; decision.json has all digits."
     )
     if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
         text += (

@@ -102,7 +102,7 @@ def _stack(
         groups = {name: codes[documents] for name, codes in corpus.groups.items()}
         if (group := finest_group(groups, selection.classes)) is None:
             raise ValueError(
-                f"stacking=logistic needs documents with a group of those that say the same, such as story; got "
+                f"stacking=logistic needs documents with a group of those that are duplicates, such as story; got "
                 f"{sorted(groups)}, which are classes (evaluator.classes): use stacking=mean"
             )
         documents = documents[groups[group] != UNKNOWN]

@@ -66,7 +66,7 @@ class WithoutLabels:
         """Evaluate the default, and give the scores of labelled pairs by split (of documents: none).
 
         Raises:
-            ValueError: if no two texts of validation or of test are known to say the same.
+            ValueError: if no two texts of validation or of test are known to be duplicates.
         """
         matcher = _matcher(corpus.name)
         splits = {split: _compared(corpus, split, evaluator.classes) for split in ("val", "test")}
@@ -115,7 +115,7 @@ def _compared(corpus: Corpus, split: str, classes: Sequence[str]) -> Labelled:
     """The texts of a split whose group is known, in a file that is named for the group."""
     groups = duplicate_groups(corpus, split, classes=classes)
     if groups is None:
-        raise ValueError(f"expected texts of {split} of {corpus.name} of which some say the same and some do not")
+        raise ValueError(f"expected texts of {split} of {corpus.name} of which some are duplicates and some are not")
     name, codes = groups
     known = np.flatnonzero(codes != UNKNOWN)
     texts = corpus.texts_of(split)

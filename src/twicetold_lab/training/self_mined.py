@@ -1,14 +1,14 @@
-"""Hard negatives that the model in training mines itself: texts near an anchor that do not say the same.
+"""Hard negatives that the model in training mines itself: texts near an anchor that are no duplicates.
 
 Xiong et al., Approximate Nearest Neighbor Negative Contrastive Learning (ANCE), ICLR 2021 (arXiv:2007.00808): negatives
 from the whole corpus, by the encoder of some steps ago. Here the search is exact, and before an epoch:
 
 1. Encode the train texts.
-2. For each anchor, list the `depth` nearest train texts after the first `skip`, without those that say the same.
+2. For each anchor, list the `depth` nearest train texts after the first `skip`, without those that are duplicates.
 3. For each example, draw `per_anchor` of its anchor's list.
 
 A text says the same as an anchor if it is of the anchor's group, or equal to a text of that group or to a positive of
-the anchor. Other texts may still say the same without being labelled so. They are among the nearest, and there are the
+the anchor. Other texts may still be duplicates without being labelled so. They are among the nearest, and there are the
 more of them the fewer pairs of the corpus are labelled: hence `skip`.
 
 Lists depend on the weights with which an epoch begins, and draws on seed and epoch, so a training that resumes at an
@@ -41,7 +41,7 @@ class SelfMined:
     """Settings of the mining.
 
     Args:
-        group: the group whose members say the same; None: groups are those of the examples, and no others are known.
+        group: the group whose members are duplicates; None: groups are those of the examples, and no others are known.
         per_anchor: H, negatives of an example. A row whose list is shorter gets random texts of other groups as well.
         depth: D, texts that they are drawn from.
         skip: nearest texts that are left out of the list.
@@ -74,7 +74,7 @@ class SelfMined:
 
 @dataclass(frozen=True)
 class Pool:
-    """Train texts, and which of them say the same as the anchors of examples."""
+    """Train texts, and which of them are duplicates of the anchors of examples."""
 
     texts: Numbers
     """(M,) ascending."""
@@ -85,7 +85,7 @@ class Pool:
     equal: Numbers
     """(N,) a number for each distinct text, below N."""
     same: Numbers
-    """Sorted keys code · N + number of the distinct texts that say the same as the texts of each code."""
+    """Sorted keys code · N + number of the distinct duplicates of the texts of each code."""
     anchor: Numbers
     """(X,) number of each example's anchor."""
 
@@ -130,7 +130,7 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Mask of the texts that say the same as their anchors, elementwise."""
+        """Mask of the duplicates of their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
         listed = self.same[place] == keys
@@ -141,7 +141,7 @@ class Pool:
         """For each anchor a random train text of another group, every one equally likely.
 
         Raises:
-            ValueError: if there is none that does not say the same.
+            ValueError: if all are duplicates.
         """
         order = self.texts[np.argsort(self.code[self.texts], kind="stable")]
         sorted_codes, own = self.code[order], self.code[anchor]

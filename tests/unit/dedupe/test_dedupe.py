@@ -1,4 +1,4 @@
-"""Groups of texts that say the same, by a trained model."""
+"""Groups of duplicates, by a trained model."""
 
 import inspect
 import json

@@ -57,7 +57,7 @@ def read(
         left: column with one text.
         right: column with the other.
         label: column with the label.
-        same: labels of pairs that say the same.
+        same: labels of pairs of duplicates.
         different: labels of other pairs.
         undecided: labels of pairs that are left out and counted.
         header: the first row names the columns.
