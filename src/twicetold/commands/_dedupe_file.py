@@ -147,7 +147,7 @@ class TextFile:
             start += len(block)
 
     def links(self, groups: TextGroups) -> Iterator[Block]:
-        """Yield a row a pair, some at a time; the score of texts equal but for case and white space is empty."""
+        """Yield a row a pair, some at a time; the score of texts equal except for case and white space is empty."""
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
         left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
         score = np.append(groups.links.score, np.full(len(again), np.nan))

@@ -31,7 +31,7 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.grouping import Ints, Links
 
 SHARE_OF_FILES = 0.9
-"""So many of the files keep a guarantee."""
+"""Share of files for which the guarantee holds."""
 DECILE = NormalDist().inv_cdf(SHARE_OF_FILES)
 Z = NormalDist().inv_cdf(0.95)  # not of 0.9: the threshold is looked for, and few resamples have the rare large errors
 STEPS = 30  # thresholds
@@ -131,7 +131,7 @@ class Guarantee:
     def at_threshold(self, threshold: float, texts: int) -> GuaranteedPrecision | None:
         """Give the guarantee of a file at the highest known threshold not above this one; None if all are above.
 
-        A higher threshold has no lower precision, but for chance.
+        A higher threshold has no lower precision, except by chance.
         """
         below = next((each for each in self.at if each.threshold <= threshold), None)
         return None if below is None else self.of(below, texts)

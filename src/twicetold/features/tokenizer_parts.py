@@ -110,7 +110,7 @@ def token_ids(
 
 
 def _parts(content: Mapping[str, Any], name: str, inner: str, known: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the part of this name, or those of a sequence, each of a known kind; each kind once, but for `Replace`."""
+    """Yield the part of this name, or those of a sequence, each of a known kind; each kind once, except `Replace`."""
     if (whole := content.get(name)) is None:
         return
     listed = isinstance(whole, dict) and whole.get("type") == "Sequence"

@@ -61,7 +61,7 @@ class IndexInfo:
 
 
 def index_info(folder: str | Path) -> IndexInfo:
-    """Read the numbers of an index. Errors: `open_index`, but for those of the model."""
+    """Read the numbers of an index. Errors: `open_index`, except those of the model."""
     folder = Path(folder)
     manifest, segments = read(folder)
     groups = groups_of(segments)

@@ -21,7 +21,7 @@ from twicetold.trained import ensemble
 from twicetold.trained.loaded import LoadedModel
 
 CHUNK = 4096  # texts that are compared with each other at once
-EQUAL = np.inf  # score of texts that are equal but for case and white space
+EQUAL = np.inf  # score of texts that are equal except for case and white space
 ROUNDING = 1e-5  # of float32 sums, of the threshold or of 1
 
 
@@ -70,7 +70,7 @@ def links(
 ) -> Hits:
     """Return links of texts of the last part to those before them whose score reaches a threshold, by the later text.
 
-    A text is also linked with the first one of each part that is equal but for case and white space. Of texts that are
+    A text is also linked with the first one of each part that is equal except for case and space. Of texts that are
     equal the first counts, as in a dedupe: the others have no further links, though a model that heeds case may have
     other vectors of them.
 
@@ -109,7 +109,7 @@ def links(
 
 
 def _equal(segments: Sequence[Segment], texts: Sequence[str]) -> Hits:
-    """Return new texts, each with the first one of each part that is equal but for case and white space."""
+    """Return new texts, each with the first one of each part that is equal except for case and white space."""
     mine = require_texts(folded(pa.array(texts, pa.large_string())))
     pairs = []
     for start, part in numbered(segments[:-1]):

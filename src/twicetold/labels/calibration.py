@@ -79,7 +79,7 @@ class CalibrationPairs:
 
     @property
     def effective(self) -> float:
-        """The number of pairs of equal weight that tell as much, see `effective_size`."""
+        """Effective sample size, see `effective_size`."""
         return effective_size(self.weight)
 
 

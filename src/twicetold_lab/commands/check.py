@@ -51,7 +51,7 @@ def check(
 
 
 def _lines(outcomes: "list[Outcome]") -> list[str]:
-    """Findings first, then what was not checked, then the numbers of what is clear."""
+    """Return findings first, then what was not checked, then the numbers of what is clear."""
     from twicetold_lab.runs.checks import CLEAR, FOUND, NOT_CHECKED
 
     lines = [f"  {each.line}" for state in (FOUND, NOT_CHECKED) for each in outcomes if each.state == state]

@@ -60,7 +60,7 @@ class OperatingPoint:
     """On test."""
 
     def precision_under(self, prior: float) -> float | None:
-        """Precision on test if a share `prior` of all pairs said the same; None if nothing would be flagged.
+        """Return precision on test if a share `prior` of all pairs said the same; None if nothing would be flagged.
 
         Raises:
             ValueError: unless 0 < prior < 1.
@@ -74,7 +74,7 @@ class OperatingPoint:
 
 
 def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
-    """The points from a list of what `dataclasses.asdict` gives.
+    """Return the points from a list of what `dataclasses.asdict` gives.
 
     Raises:
         ValueError: if it is something else.
@@ -88,7 +88,7 @@ def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
 def operating_points(
     val: ScoredPairs, test: ScoredPairs, *, calibration: Decision, units: Ints | None = None
 ) -> tuple[OperatingPoint, ...]:
-    """The points at each of `AIMS`, at the best F1 and at the best accuracy.
+    """Return the points at each of `AIMS`, at the best F1 and at the best accuracy.
 
     Args:
         val: where thresholds are chosen.
@@ -107,7 +107,7 @@ def operating_points(
 
 
 def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
-    """The lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
+    """Return the lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
 
     None if there is none.
     """

@@ -67,7 +67,7 @@ def code_identity(script: str, config: Any) -> str:
 
 
 def learnt_from(config: Config) -> Config:
-    """The part of a training's config whose code affects the trained model."""
+    """Return the part of a training's config whose code affects the trained model."""
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
 
@@ -94,7 +94,7 @@ def code_now(stage: str, config: Config, parts: Any) -> str:
 
 @cache
 def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
-    """The project's files that a script and the given targets import, at any depth, and their data; sorted."""
+    """Return the project's files that a script and the given targets import, at any depth, and their data; sorted."""
     seen: set[str] = set()
     todo = [script]
     for target in targets:
@@ -112,7 +112,7 @@ def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
 
 
 def targets(value: Any) -> Iterator[str]:
-    """Every `_target_` within a config."""
+    """Yield every `_target_` within a config."""
     if isinstance(value, dict):
         if isinstance(target := value.get("_target_"), str):
             yield target
@@ -170,7 +170,7 @@ def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...]
 
 
 def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """Dotted names that are imported anywhere in the tree, also within functions."""
+    """Yield dotted names that are imported anywhere in the tree, also within functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -181,7 +181,7 @@ def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
 
 
 def _outline(node: Any) -> str:
-    """A syntax tree as text, without bare strings (docstrings).
+    """Return a syntax tree as text, without bare strings (docstrings).
 
     Empty fields are left out, because newer versions of Python add fields to the trees.
     """
@@ -194,7 +194,7 @@ def _outline(node: Any) -> str:
 
 
 def _without_strings(nodes: list[Any]) -> Iterable[Any]:
-    """Statements without bare strings."""
+    """Yield statements without bare strings."""
     for node in nodes:
         if not (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

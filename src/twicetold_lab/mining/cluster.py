@@ -54,7 +54,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
 
 
 def _labelled_negatives(corpus: Corpus, groups: Groups, *, negative_grade: float) -> tuple[Positions, Positions, int]:
-    """The labelled non-duplicates of train in both directions, by position, each once.
+    """Return the labelled non-duplicates of train in both directions, by position, each once.
 
     Returns:
         Anchors, their negatives, and how many pairs were left out because the closure puts both into one group.

@@ -107,19 +107,19 @@ def mine(
 
 
 def _corrected(probability: NDArray[np.float64], *, validation: float, duplicates: float) -> NDArray[np.float64]:
-    """(P,) p' of p, for a share of `duplicates` in the place of that of `validation`."""
+    """Return (P,) p' of p, for a share of `duplicates` in the place of that of `validation`."""
     odds = duplicates / (1 - duplicates) * (1 - validation) / validation
     return probability * odds / (probability * odds + 1 - probability)
 
 
 def _duplicates_in_validation(corpus: Corpus) -> float:
-    """The share of the pairs of validation that says the same; never none or all."""
+    """Return the share of the pairs of validation that says the same; never none or all."""
     same = corpus.pairs["val"].label >= corpus.positive_label
     return float(np.clip(same.mean(), 0.5 / len(same), 1 - 0.5 / len(same)))
 
 
 def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:
-    """Neighbours among the train texts that are in no other split and have no label, and counts for the card."""
+    """Return neighbours among the train texts that are in no other split and have no label, and counts for the card."""
     group = corpus.group(label)
     texts = texts_of_train_alone(corpus)
     unlabelled = texts[group[texts] == UNKNOWN] if corpus.kind == "documents" else texts
@@ -186,7 +186,7 @@ def _linked(corpus: Corpus, label: str) -> NDArray[np.int64]:
 def _labelled(
     corpus: Corpus, linked: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(P,) whether train has a label for each pair, or for a pair of texts that are linked to these."""
+    """Return (P,) whether train has a label for each pair, or for a pair of texts that are linked to these."""
     if "train" not in corpus.pairs:
         return np.zeros(len(left), dtype=bool)
     pairs = corpus.pairs["train"]

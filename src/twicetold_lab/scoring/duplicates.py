@@ -16,7 +16,7 @@ from twicetold_lab.evaluation.selection import Selection
 
 
 def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:
-    """The groups of a split's duplicates.
+    """Return the groups of a split's duplicates.
 
     Groups of documents are those of the finest group that is no class. Groups of labelled pairs, `cluster`, are the
     transitive closure of the split's duplicates, with texts that are equal word for word.
@@ -52,7 +52,7 @@ def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> t
 def dedupe_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
 ) -> tuple[str, DocumentVectors] | None:
-    """The vectors of a split's texts, with the groups of duplicates, for `evaluation.thresholds`.
+    """Return the vectors of a split's texts, with the groups of duplicates, for `evaluation.thresholds`.
 
     Args:
         texts: the texts of the corpus, read by a model.
@@ -116,7 +116,7 @@ def primary_value(
 def evaluation_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, at_most: int | None = None
 ) -> ScoredPairs | DocumentVectors:
-    """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
+    """Return the inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
 
     Args:
         texts: the texts of the corpus, read by a model.

@@ -95,7 +95,7 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
 def _stack(
     read: ReadByMembers, corpus: Corpus, selection: Selection, *, with_features: bool = False
 ) -> tuple[Weights, ReadByMembers]:
-    """Weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
+    """Return weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
     fold = np.zeros(len(corpus), np.int64)
     if corpus.kind == "documents":
         documents = corpus.members["val"]

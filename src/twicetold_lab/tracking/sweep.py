@@ -12,7 +12,7 @@ from twicetold_lab.tracking.store import Settings, Store, insist, open_store, tr
 
 
 def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: str) -> str | None:
-    """The id of the sweep's parent run, made on the first call.
+    """Return the id of the sweep's parent run, made on the first call.
 
     Args:
         settings: whether and where.

@@ -91,7 +91,7 @@ class Pool:
 
     @classmethod
     def of(cls, examples: ExampleIndex, corpus: Corpus, *, group: str | None) -> "Pool":
-        """The texts of known group; all of them if the groups are those of the examples.
+        """Return the texts of known group; all of them if the groups are those of the examples.
 
         Raises:
             ValueError: if the examples are no pairs of texts of the corpus, or `group` is another than theirs.
@@ -130,7 +130,7 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Mask of the duplicates of their anchors, elementwise."""
+        """Return a mask of the duplicates of their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
         listed = self.same[place] == keys
@@ -138,7 +138,7 @@ class Pool:
         return same
 
     def random(self, anchor: Numbers, rng: np.random.Generator) -> Numbers:
-        """For each anchor a random train text of another group, every one equally likely.
+        """Return for each anchor a random train text of another group, every one equally likely.
 
         Raises:
             ValueError: if all are duplicates.
@@ -194,7 +194,7 @@ class Renewal:
         self.data.examples = replace(self.data.examples, negative=negative, negative_group=group)
 
     def mined(self) -> NDArray[np.int32]:
-        """(A, D) lists of the nearest texts by the model as it is, `NOBODY` where there are fewer."""
+        """Return (A, D) lists of the nearest texts by the model as it is, `NOBODY` where there are fewer."""
         pool, settings = self.pool, self.settings
         read = np.union1d(self.anchors, pool.texts)
         queries, documents = self.vectors(read)
@@ -214,7 +214,7 @@ class Renewal:
         return lists
 
     def drawn(self, lists: NDArray[np.int32], rng: np.random.Generator) -> Numbers:
-        """(X, H) negatives of the examples, each text of a list at most once."""
+        """Return (X, H) negatives of the examples, each text of a list at most once."""
         negatives = np.empty((len(self.row), self.settings.per_anchor), dtype=np.int64)
         for start in range(0, len(negatives), ROWS):
             listed = lists[self.row[start : start + ROWS]]  # (b, D)

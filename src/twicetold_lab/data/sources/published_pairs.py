@@ -107,7 +107,7 @@ def read(
 
 
 def _read_packed(path: Path, file: str, columns: Sequence[str]) -> SourceTable:
-    """Rows of a list of objects in JSON, one file of an archive; a missing value is an empty text."""
+    """Return rows of a list of objects in JSON, one file of an archive; a missing value is an empty text."""
     if not path.is_file():
         raise FileNotFoundError(
             f"{path.name} is not in {path.parent}. Run `dvc repro download@{path.parent.name}`, which fetches it"

@@ -40,7 +40,7 @@ class Scheme:
 
 
 def read_words(file: Path) -> dict[str, Any]:
-    """The content of a file of words and rules, with its lexicon and its schemes as these are used."""
+    """Return the content of a file of words and rules, with its lexicon and its schemes as these are used."""
     words = tomllib.loads(file.read_text(encoding="utf-8"))
     words["lexicon"] = {kind: tuple(entries) for kind, entries in words.get("lexicon", {}).items()}
     words["schemes"] = [Scheme(**scheme | {"rules": tuple(scheme["rules"])}) for scheme in words.get("schemes", [])]
