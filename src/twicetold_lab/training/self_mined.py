@@ -32,7 +32,7 @@ from twicetold_lab.training.parts import VectorsOf
 
 ROWS = 1 << 14  # anchors or examples at a time, which bounds what is held of their lists
 ROUNDS = 50  # of random draws, of which hardly any needs a second
-COPIES = 20  # texts equal to one that says the same, for which a search leaves room
+COPIES = 20  # equal texts of duplicates, for which a search leaves space
 Numbers = NDArray[np.int64]
 
 
