@@ -125,7 +125,7 @@ def the_loss(name: str) -> Loss:
 
 
 def batch(size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Pairs with a cosine of about 0.5; every `IN_A_CLUSTER` rows say the same."""
+    """Pairs with a cosine of about 0.5; every `IN_A_CLUSTER` rows are duplicates."""
     generator = torch.Generator().manual_seed(size)
     group = torch.arange(size) // IN_A_CLUSTER
     centre = torch.randn(int(group[-1]) + 1, EMBEDDING, generator=generator)[group]

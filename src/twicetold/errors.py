@@ -59,7 +59,7 @@ def readable_errors() -> Iterator[None]:
 
 
 def where_from(error: BaseException, variable: str) -> str:
-    """A line that names the variable for the traceback; empty where the message is ours and says what to do.
+    """Return a line that names the variable for the traceback; empty where the message is ours and says what to do.
 
     An error of the operating system names a file. Any other one that a library raised is none that this package
     expected in these words.
@@ -82,7 +82,7 @@ def where_from(error: BaseException, variable: str) -> str:
 
 
 def shown(error: BaseException) -> str:
-    """The message of an error, without control characters and without passwords."""
+    """Return the message of an error, without control characters and without passwords."""
     message = printable(without_passwords(error))
     if not isinstance(error, MemoryError):
         return message
@@ -91,7 +91,7 @@ def shown(error: BaseException) -> str:
 
 
 def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> ValueError:
-    """The one message for a folder from elsewhere that cannot be read, whatever a file in it brought about.
+    """Return the one message for a folder from elsewhere that cannot be read, whatever a file in it brought about.
 
     Args:
         folder: from elsewhere.
@@ -108,7 +108,7 @@ def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> Val
 
 
 def _expected(error: Exception) -> Exception | None:
-    """The error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
+    """Return the error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
     if type(error).__module__.startswith(("hydra.", "omegaconf.")):
         return error.__cause__ if isinstance(error.__cause__, EXPECTED) else error
     return error if isinstance(error, EXPECTED) or type(error).__name__ == OF_LIGHTNING else None

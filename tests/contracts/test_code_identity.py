@@ -137,7 +137,7 @@ REACH = {
 REACH = {module: reach for modules, reach in REACH.items() for module in modules.split()}
 """Module -> which trainings and evaluations of params.yaml its edit makes stale.
 
-One that reaches more than it did is an import to look at. Of the rooms in `WATCHED`, each module that reaches a
+One that reaches more than it did is an import to look at. Of the packages in `WATCHED`, each module that reaches a
 training is here: a metric, a threshold or a guarantee reaches none.
 """
 WATCHED = ("twicetold/evaluation/", "twicetold_lab/evaluation/", "twicetold/neighbours/", "twicetold/tables/")

@@ -122,7 +122,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Find texts that say the same, with a trained model or without one.
+    """Find duplicate texts, with a trained model or without one.
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv

@@ -23,7 +23,7 @@ from twicetold.use.model import Model, fit
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
-    """List each column once that an option names, which may be given several times, and several with commas.
+    """List the columns that an option names, each once; it may be given several times, with several between commas.
 
     Raises:
         typer.BadParameter: if one is empty.
@@ -45,7 +45,7 @@ def unquoted(name: str) -> str:
 
 
 def window(asked: str) -> tuple[str, str]:
-    """The column and the size of COLUMN:SIZE.
+    """Return the column and the size of COLUMN:SIZE.
 
     Raises:
         typer.BadParameter: if it is something else.
@@ -61,7 +61,7 @@ def window(asked: str) -> tuple[str, str]:
 
 
 def keeping(asked: str) -> tuple[KeepBy, str] | None:
-    """The rule and the column of such as newest:COLUMN; None if it is no rule of a column.
+    """Return the rule and the column of such as newest:COLUMN; None if it is no rule of a column.
 
     Raises:
         typer.BadParameter: if the column is missing.
@@ -75,7 +75,7 @@ def keeping(asked: str) -> tuple[KeepBy, str] | None:
 
 
 def needed(asked: Asked) -> list[str]:
-    """Names of the columns that options ask for.
+    """Return names of the columns that options ask for.
 
     Raises:
         typer.BadParameter: if an option does not name one as expected.
@@ -91,7 +91,7 @@ def needed(asked: Asked) -> list[str]:
 
 
 def options_of(file: TextFile, asked: Asked) -> Choices:
-    """The options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
+    """Return the options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
 
     Args:
         file: the texts and the columns.
@@ -119,7 +119,7 @@ def options_of(file: TextFile, asked: Asked) -> Choices:
 def values_of(
     file: TextFile, same: Sequence[str], within: Sequence[str], also: Sequence[str]
 ) -> dict[str, Sequence[Any]]:
-    """The options `same`, `within` and `also`: columns, columns with sizes, and values of further columns.
+    """Return the options `same`, `within` and `also`: columns, columns with sizes, and values of further columns.
 
     Args:
         file: the texts and the columns.
@@ -157,7 +157,7 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
 
 
 def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, *, folder: Path | None = None) -> Model:
-    """A model that is fitted to a file, or of vectors that were made elsewhere.
+    """Return a model that is fitted to a file, or of vectors that were made elsewhere.
 
     Args:
         file: the texts.
@@ -177,7 +177,7 @@ def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, 
 
 
 def vectors_of(file: TextFile, given: str) -> Any:
-    """The option `vectors` of `twicetold.fit`: the path of a .npy file or of a folder, or the vectors of a column.
+    """Read the option `vectors` of `twicetold.fit`: the path of a .npy file or a folder, or the vectors of a column.
 
     Raises:
         ValueError: if there is nothing of this name, or both a folder and a column, or its values cannot be used.

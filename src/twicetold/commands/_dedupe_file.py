@@ -25,7 +25,7 @@ from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
 from twicetold.tables.streams import format_of
 
-SAME = "same"  # of a file of pairs: whether a person says that they say the same
+SAME = "same"  # of a file of pairs: whether a person says that they are duplicates
 PAIRS = 1 << 14  # whose texts are held at a time
 
 
@@ -98,7 +98,7 @@ class TextFile:
         return list(self.blocks[0].table.column_names)
 
     def column(self, name: str) -> pa.Array:
-        """(n,) values of a column; categories are their values.
+        """Return (n,) values of a column; categories are their values.
 
         Raises:
             ValueError: unless there is one column of this name.
@@ -120,7 +120,7 @@ class TextFile:
         return pa.array(self.texts, pa.large_string())
 
     def lines(self, rows: NDArray[Any]) -> str:
-        """Places of rows, for a message: the first ones, and the number of others."""
+        """Return places of rows, for a message: the first ones, and the number of others."""
         places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
         more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
         return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(map(str, places))}{more}"
@@ -147,7 +147,7 @@ class TextFile:
             )
 
     def with_groups(self, groups: TextGroups, chosen: NDArray[np.bool_]) -> Iterator[Block]:
-        """Rows with the columns that are added, by (n,) whether each is written."""
+        """Yield rows with the columns that are added, by (n,) whether each is written."""
         columns = {
             "group": pa.array(groups.group),
             "representative": self.names.take(pa.array(groups.representative)),
@@ -171,7 +171,7 @@ class TextFile:
         return Block(pa.table(columns), places)
 
     def links(self, groups: TextGroups) -> Iterator[Block]:
-        """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty."""
+        """Yield a row a pair, some at a time; the score of texts equal except for case and white space is empty."""
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
         left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
         score = np.append(groups.links.score, np.full(len(again), np.nan))
@@ -199,7 +199,7 @@ class TextFile:
         *,
         other: "TextFile | None" = None,
     ) -> Block:
-        """A row a pair, with the names of both rows, their texts, and further columns.
+        """Return a row a pair, with the names of both rows, their texts, and further columns.
 
         Args:
             left: rows of this file.

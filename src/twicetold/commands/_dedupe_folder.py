@@ -38,7 +38,7 @@ def _names(kind: Any) -> frozenset[str]:
 
 
 def is_meant(context: typer.Context, arguments: list[str]) -> bool:
-    """True if a folder is to be deduped.
+    """Return true if a folder is to be deduped.
 
     Raises:
         typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
@@ -115,7 +115,7 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -
 
 
 def words_of(asked: Sequence[str]) -> dict[str, Any]:
-    """The values of `--folder KEY=VALUE`, by key.
+    """Return the values of `--folder KEY=VALUE`, by key.
 
     Raises:
         typer.BadParameter: if a word is none, its key is unknown or its value is not of its kind.

@@ -30,7 +30,7 @@ Names = Sequence[Any]
 
 
 def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[str, Any]:
-    """All numbers, and each group with its weakest link."""
+    """Return all numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
     table = groups.table
@@ -64,7 +64,7 @@ def tell_result(
 
 
 def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
-    """The summary, with the loosest groups."""
+    """Return the summary, with the loosest groups."""
     lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
     if groups.summary.agreement is not None:
         lines += _agreement(groups.summary.agreement)
@@ -72,7 +72,7 @@ def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> li
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
-    """Sentences about links and groups as a whole.
+    """Return sentences about links and groups as a whole.
 
     Args:
         summary: of a dedupe.
@@ -110,7 +110,7 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
 
 
 def _agreement(agreement: "GroupAgreement") -> list[str]:
-    """Agreement of links and groups with known ones."""
+    """Return agreement of links and groups with known ones."""
     lines = [
         f"beside the known groups of {counted(agreement.rows, 'row')}, {counted(agreement.groups, 'group')} of two or "
         f"more with {counted(agreement.pairs, 'pair')} (95 % intervals; the unit is the group):"
@@ -122,7 +122,7 @@ def _agreement(agreement: "GroupAgreement") -> list[str]:
 
 
 def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
-    """Lines about the groups that the weakest links hold together."""
+    """Return lines about the groups that the weakest links hold together."""
     order = groups.doubtful_first()
     loose = order[groups.table.distinct[order] > 1][:LOOSEST]
     lines = [LOOSEST_GROUPS] if len(loose) else []
@@ -158,7 +158,7 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: i
 
 
 def of_folder(result: "FolderGroups") -> list[str]:
-    """The summary of a folder."""
+    """Return the summary of a folder."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)

@@ -52,7 +52,7 @@ def require_apart(written: Files, read: Files, *, summary: bool = False) -> None
 
 
 def beside(out: str, what: str = "dropped") -> str | None:
-    """The file of dropped rows beside an output, such as `unique.dropped.csv.gz` beside `unique.csv.gz`.
+    """Return the file of dropped rows beside an output, such as `unique.dropped.csv.gz` beside `unique.csv.gz`.
 
     Args:
         out: the output; beside standard output, a pipe or a device there is none.
@@ -69,13 +69,13 @@ def beside(out: str, what: str = "dropped") -> str | None:
 
 
 def _files(place: str | Path) -> Iterable[str | Path]:
-    """A file, or the files of a folder."""
+    """Return a file, or the files of a folder."""
     folder = Path(place)
     return (each for each in folder.rglob("*") if each.suffix != PROSE) if folder.is_dir() else [place]
 
 
 def _is_one(written: str | Path, read: str | Path) -> bool:
-    """True if a file to write is one that is read: the same file, not the same name; or a folder that it is in."""
+    """Return true if a file to write is one that is read: the same file under any name, or a folder that it is in."""
     if Path(written).is_dir():
         return str(read) != "-" and Path(read).resolve().is_relative_to(Path(written).resolve())
     try:

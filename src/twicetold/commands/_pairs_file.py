@@ -1,4 +1,4 @@
-"""A file of pairs of rows, of which a person said whether they say the same.
+"""A file of pairs of rows, of which a person said whether they are duplicates.
 
 It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links have the first
 two. A pair without an answer is left out.
@@ -36,7 +36,7 @@ def pairs_of(
     right: TextFile | None = None,
     unanswered: bool = False,
 ) -> tuple[tuple[Ints, Ints, Any], Ints]:
-    """The option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`, and rows of the file that are stale.
+    """Return the option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`, and rows of the file that are stale.
 
     An answer is stale if an id is gone, or has another text now: it is left out, and a line counts them.
 
@@ -79,7 +79,7 @@ def pairs_of(
         why = f"{answered.lines(joining)} join{'s' * (len(joining) == 1)} its rows"
         refused = answered.lines(given[[error.cannot_link]])
         raise ValueError(
-            f"{rows.name}: {refused} does not say the same, but {why if len(joining) else 'it is a row and itself'}"
+            f"{rows.name}: {refused} keeps its rows apart, but {why if len(joining) else 'both are one row'}"
         ) from error
     return (sides[0], sides[1], same), left_out
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def progress(what: str) -> Status:
-    """Words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
+    """Show words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
     return Console(stderr=True).status(Text(printable(what)))  # a string would be read as markup
 
 
@@ -38,7 +38,7 @@ def require_usable(model: str) -> None:
 
 
 def load_model(model: str) -> "Model":
-    """`twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
+    """Call `twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
     require_usable(model)
     with progress(f"loading {model}"):
         from twicetold.use.model import load

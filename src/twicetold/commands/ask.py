@@ -31,17 +31,17 @@ def ask(
     reading: Reading,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File for the answers, a .csv file.", show_default="FILE.answers.csv"),
+        typer.Option("--out", "-o", help="CSV file for the answers.", show_default="FILE.answers.csv"),
     ] = None,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Questions in all; more than before asks for the others.")
+        int, typer.Option("--count", "-n", min=1, help="Number of questions, earlier answers included.")
     ] = COUNT,
     id_column: Id = None,
     compare: Compare = None,
     sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
     also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
 ) -> None:
-    """Answer questions about the pairs of texts that dedupe is least sure of.
+    """Answer questions about the pairs that dedupe is least sure of.
 
     Examples:
         twicetold ask questions.csv
@@ -49,7 +49,7 @@ def ask(
 
     Shows one pair at a time, with the words that differ marked: y if the two texts are the same, n if not, ? if you
     cannot say, u undo, s stop. The hardest pair comes first, and each answer decides which one comes next. Answers are
-    written at once, and the same command goes on where it stopped. Without a terminal, answers are read from standard
+    written at once, and the same command resumes where it stopped. Without a terminal, answers are read from standard
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
     """
     answers = answers_beside(file) if out is None else out
@@ -66,7 +66,7 @@ def ask(
 
 
 def answers_beside(file: str) -> Path:
-    """The file of answers about a file of texts.
+    """Return the file of answers about a file of texts.
 
     Raises:
         ValueError: if the texts come from standard input.
@@ -150,7 +150,7 @@ def ask_about(
         try:
             ask_all(state)
             if state.next is None and len(state.table) < state.count:
-                tell("no other two texts are near enough to ask about")
+                tell("no other pair is similar enough to ask about")
         finally:  # also where a person presses Ctrl-C
             if len(state.table):
                 given = int((answers_of(state.table[SAME]) != MISSING).sum())

@@ -1,4 +1,4 @@
-"""`twicetold dedupe`: groups of rows whose texts say the same."""
+"""`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from twicetold.printable import counted
 def dedupe(
     context: typer.Context, arguments: ModelAndFile, common: Common, asked: Asked, alone: OfFile, folder: OfFolder
 ) -> None:
-    """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
+    """Group the duplicate rows of a file; nothing is dropped without --drop.
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv
@@ -25,18 +25,18 @@ def dedupe(
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL texts are compared by letters, words, numbers and codes, and by vectors where the extra static is
-    installed; what that means for a pair was learnt on other files. --sense says which texts are duplicates: copies
+    installed; how much each counts was learnt on other files. --sense says what counts as a duplicate: copies
     with small changes, texts about the same thing (the default), or about one event or topic. --compare takes your own
-    vectors in place of those; if the .json file that calibrate wrote for them is MODEL, their cosine counts alone.
+    vectors in place of those; if MODEL is the .json file that calibrate wrote for them, only their cosine counts.
 
     With --ask you are shown the least certain pairs first: y if both texts are the same, n if not. Your answers hold,
-    and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command goes on.
+    and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command resumes.
 
     With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns, and with
     --skip-bad bad rows to unique.bad.csv, with line and reason.
 
     With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
-    out of memory. The same command goes on after whatever ended it.
+    out of memory. Run the same command again to resume.
     """
     from twicetold.commands import _dedupe_folder
 
@@ -78,7 +78,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:
-    """The files to write by what goes to them; refuses those that cannot all be written, and a model that cannot run.
+    """List the files to write by what goes to them; refuse what cannot all be written, or a model that cannot run.
 
     Raises:
         typer.BadParameter: if there are such.

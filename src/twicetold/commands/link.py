@@ -1,4 +1,4 @@
-"""`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
+"""`twicetold link`: pairs of a row of one file and a row of another whose texts are duplicates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Columns(Reading):
     """Options by which two files are read; a column has one name in both, or two as in LEFT=RIGHT."""
 
     text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
-    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="numbers of rows, from 1")] = None
+    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="row numbers, from 1")] = None
     same: Annotated[Repeated, _column("--same", HELP["same"], metavar=SEVERAL)] = None
     within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
     also: Annotated[Repeated, _column("--also", HELP["also"].partition(", ")[2].capitalize(), metavar=SEVERAL)] = None
@@ -64,35 +64,35 @@ def link(
     right: Annotated[str, typer.Argument(metavar="RIGHT", help=FILE, show_default=False)],
     columns: Columns,
     out: OutFile = "-",
-    threshold: Annotated[float, typer.Option("--threshold", help="Least probability of a link.")] = 0.5,
+    threshold: Annotated[float, typer.Option("--threshold", help="Minimum probability of a link.")] = 0.5,
     pairs: Annotated[str | None, typer.Option("--pairs", metavar="FILE", help=HELP["pairs"])] = None,
     ask: Annotated[
         int | None,
         typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),
     ] = None,
-    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
+    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with at most one other.")] = False,
     compare: Annotated[
         str | None,
         typer.Option(
             "--compare",
             metavar=f"{LETTERS}|VECTORS or LEFT=RIGHT",
-            help=f"{LETTERS} and words alone, or your vectors as well: .npy files, columns, a folder of model2vec.",
+            help=f"{LETTERS} and words only, or your vectors as well: .npy files, columns, a folder of model2vec.",
             show_default="letters and words, and vectors if the extra static is installed",
         ),
     ] = None,
     html: Html = None,
     as_json: Json = False,
 ) -> None:
-    """Pair rows of one file with rows of another whose texts say the same.
+    """Match rows of one file with rows of another.
 
     Examples:
         twicetold link questions.csv new.csv -o linked.csv
         twicetold link questions.csv new.csv --one-to-one --ask 5 -o linked.csv
 
     A row is written for each pair: left and right (numbers of rows, from 1, or ids), left_text, right_text,
-    probability that both say the same. Pairs within one file are not looked at. No labels are needed: the probability
-    is that of a matcher that was learnt on other files. With --ask you are shown the least certain pairs first; your
-    answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
+    probability that both are duplicates. Pairs within one file are not compared. No labels are needed: the
+    probability comes from a matcher that was trained on other files. With --ask you are shown the least certain pairs
+    first; your answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
     """
     with progress("loading libraries"):
         from twicetold.commands._columns import vectors_of
@@ -144,7 +144,7 @@ def link(
 
 
 def _names(asked: str) -> tuple[str, str]:
-    """The names of a column in the left file and in the right one.
+    """Return the names of a column in the left file and in the right one.
 
     Raises:
         typer.BadParameter: if there are more than two, or one is empty.
@@ -167,7 +167,7 @@ def _beside(sides: Sequence[dict[str, Any]], counts: tuple[int, int]) -> dict[st
 
 
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:
-    """Every row of both files, by what became of it."""
+    """Return every row of both files, by what became of it."""
     sides = zip(SIDES, files, linked.linked(), linked.unlinked(), strict=True)
     of_sides = {
         side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": len(file.bad)}
@@ -177,7 +177,7 @@ def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[s
 
 
 def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> list[str]:
-    """The summary in sentences."""
+    """Return the summary in sentences."""
     lines = [counted(summary["pairs"], "pair")]
     for side, file in zip(SIDES, files, strict=True):
         rows, about = counted(summary[side]["rows"], "row"), summary[side]
@@ -189,7 +189,7 @@ def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> l
 
 
 def _doubtful(one: "TextFile", other: "TextFile", linked: "LinkedRows") -> list[str]:
-    """Lines about the least probable pairs, with the place where two texts differ."""
+    """Return lines about the least probable pairs, with the place where two texts differ."""
     order = linked.doubtful_first()[:SHOWN].tolist()
     lines = ["least probable pairs:"] if order else []
     for pair in order:

@@ -49,7 +49,7 @@ class Chains(NamedTuple):
 def warnings_of(
     texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float, shown: Sequence[str]
 ) -> tuple[str, ...]:
-    """Warnings about links and groups.
+    """Return warnings about links and groups.
 
     Args:
         texts: m distinct texts.
@@ -71,7 +71,7 @@ def warnings_of(
 
 
 def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | None:
-    """A warning if more than half of the rows are in groups.
+    """Return a warning if more than half of the rows are in groups.
 
     Args:
         grouped: rows in groups of two or more.
@@ -88,7 +88,7 @@ def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | 
 
 
 def unknown_texts(count: int, texts: int) -> str | None:
-    """A warning of texts without a term that the model knows; None if they are few.
+    """Return a warning of texts without a term that the model knows; None if they are few.
 
     Args:
         count: of these.
@@ -113,7 +113,7 @@ def crowded_words(count: int) -> str | None:
 
 
 def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -> str | None:
-    """A warning if links join texts that differ in digits or codes alone, with the most similar pair of them.
+    """Return a warning if links join texts that differ in digits or codes alone, with the most similar pair of them.
 
     Args:
         left: L texts.
@@ -160,7 +160,7 @@ def codes_keep_apart(texts: Sequence[str], links: int) -> str | None:
 
 
 def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> Chains | None:
-    """Groups whose ends are less alike than the threshold; None if there are none.
+    """Return groups whose ends are less alike than the threshold; None if there are none.
 
     The ends are the text with the fewest links in its group, and the one that is least like it.
 
@@ -194,7 +194,7 @@ def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> 
 
 
 def chained(chains: Chains, ends: tuple[str, str]) -> str:
-    """A warning of chains.
+    """Return a warning of chains.
 
     Args:
         chains: from `chains_in`.
@@ -209,17 +209,17 @@ def chained(chains: Chains, ends: tuple[str, str]) -> str:
 
 
 def evenly(count: int, most: int) -> Ints:
-    """Positions of all, or of `most` that are spread over them."""
+    """Return positions of all, or of `most` that are spread over them."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
 def _words(text: str) -> list[str]:
-    """Words of a text, sorted: a code that stands elsewhere is the same one."""
+    """Return words of a text, sorted: a code that stands elsewhere is the same one."""
     return sorted(re.findall(r"\w+", text.lower()))
 
 
 def _without_codes(texts: pa.Array) -> pa.Array:
-    """Letters of texts without codes; those in capitals leave a sign."""
+    """Return letters of texts without codes; those in capitals leave a sign."""
     words = _replaced(_replaced(texts, _CODE, " "), r"[^\p{L}\p{M}]+", "  ")
     marked = _replaced(_replaced(words, r"(?s)^(.*)$", r" \1 "), _CAPITALS, " # ")
     mixed = pc.match_substring_regex(texts, r"\p{Ll}")

@@ -1,4 +1,4 @@
-"""Groups of texts that say the same.
+"""Groups of duplicates.
 
 1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
@@ -41,7 +41,7 @@ def dedupe(
     by_matcher: bool = True,
     progress: Progress | None = None,
 ) -> TextGroups:
-    """Group texts that say the same; nothing is dropped.
+    """Group duplicates; nothing is dropped.
 
     Args:
         model: whose search vectors find the pairs.
@@ -96,7 +96,7 @@ def _with_values(texts: Sequence[str], also: Sequence[Column]) -> Sequence[str]:
 
 
 def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:
-    """The groups of two or more of the n texts, by the distinct text of each."""
+    """Return the groups of two or more of the n texts, by the distinct text of each."""
     described = describe(codes, links)
     size = np.bincount(codes[place])
     larger = np.flatnonzero(size > 1)
@@ -114,7 +114,7 @@ def _summary(
     shown: Sequence[str],
     progress: Progress,
 ) -> DedupeSummary:
-    """The dedupe in numbers; warnings are told as well."""
+    """Return the dedupe in numbers; warnings are told as well."""
     distinct, limits = prepared.distinct, prepared.limits
     group = codes[distinct.place]
     counts = DedupeCounts(

@@ -20,8 +20,8 @@ NAMES = 5  # of equal texts that are shown
 WIDTH, NAME_WIDTH, NOTE_WIDTH = 240, 40, 400  # characters of a text, a name and a sentence that are shown
 NOT_MATHS = "tex2jax_ignore mathjax_ignore"  # classes by which a notebook leaves text between two dollars as it is
 _LEGEND = (
-    "<p>What a text has besides the first one of its {noun} is <mark>marked</mark>, what it lacks is "
-    "<del>struck out</del>. Doubtful {noun}s come first.</p>"
+    "<p>Words not in the first text of a {noun} are <mark>highlighted</mark>, missing ones are "
+    "<del>struck out</del>. The least certain {noun}s come first.</p>"
 )
 _STYLE = (
     "<style>.twicetold{max-width:75em}.twicetold table{border-collapse:collapse;width:100%}"
@@ -87,7 +87,7 @@ class HtmlTable:
     groups: Iterable[ShownGroup]
 
     def fragment(self, most: int = IN_NOTEBOOK) -> str:
-        """The table as an element of a page.
+        """Return the table as an element of a page.
 
         Args:
             most: groups that are shown.
@@ -110,7 +110,7 @@ class HtmlTable:
 
 
 def _body(group: ShownGroup) -> str:
-    """A group as rows of the table."""
+    """Return a group as rows of the table."""
     first, *others = group.members[:MEMBERS]
     lines = [f"<tr><th colspan=3>{_plain(group.heading, NOTE_WIDTH)}"] if group.heading else []
     text = differing(printable(first.text), printable(others[0].text if others else ""), width=WIDTH)[0]
@@ -142,5 +142,5 @@ def _element(name: str, words: str) -> str:
 
 
 def _plain(value: object, width: int) -> str:
-    """A value on one line, cut and escaped."""
+    """Return a value on one line, cut and escaped."""
     return escape(differing(printable(value), "", width=width)[0])

@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of(cls, count: int, same: Sequence[Column] = (), within: Sequence[tuple[Column, Size]] = ()) -> "Limits | None":
-        """The limits of n rows; None if there are none.
+        """Return the limits of n rows; None if there are none.
 
         Args:
             count: n.
@@ -78,18 +78,18 @@ class Limits:
         return cls(block, tuple(np.where(missing, 0.0, value) for value in values), reach, int(missing.sum()))
 
     def take(self, rows: Ints) -> "Limits":
-        """Those of some rows."""
+        """Return the limits of some rows."""
         return Limits(self.block[rows], tuple(value[rows] for value in self.values), self.sizes)
 
     def allow(self, left: Ints, right: Ints) -> NDArray[np.bool_]:
-        """(C,) whether rows may be linked."""
+        """Return (C,) whether rows may be linked."""
         allowed = self.block[left] == self.block[right]
         for value, size in zip(self.values, self.sizes, strict=True):
             allowed &= np.abs(value[left] - value[right]) <= size
         return np.asarray(allowed)
 
     def wide(self, group: Ints) -> int:
-        """Number of groups that span more than a window.
+        """Return the number of groups that span more than a window.
 
         Args:
             group: (n,) group of each row, from 0 without gaps.

@@ -1,4 +1,4 @@
-"""Pairs of rows of two tables that say the same, as `link` gives them.
+"""Pairs of rows of two tables that are duplicates, as `link` gives them.
 
 Shape letters: n and m rows of the tables, P pairs of texts, L pairs of rows.
 """
@@ -22,12 +22,12 @@ COLLAPSED = 10_000  # pairs among which those of equal texts are shown as one
 
 @dataclass(frozen=True)
 class LinkedRows:
-    """Pairs of rows of two tables that say the same, ordered by their rows. A notebook shows the doubtful first.
+    """Pairs of rows of two tables that are duplicates, ordered by their rows. A notebook shows the doubtful first.
 
     Args:
         left: (L,) row of the left table.
         right: (L,) row of the right one.
-        probability: (L,) that their texts say the same.
+        probability: (L,) that their texts are duplicates.
         rows: n and m.
         texts: n of the left table and m of the right one.
         without_values: number of rows of both that have no value in a column of `same` or `within`.
@@ -60,11 +60,11 @@ class LinkedRows:
         return len(self.left)
 
     def linked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in a pair, ascending."""
+        """Return rows of the left table, and of the right one, that are in a pair, ascending."""
         return np.unique(self.left), np.unique(self.right)
 
     def unlinked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in none, ascending."""
+        """Return rows of the left table, and of the right one, that are in none, ascending."""
         left, right = self.linked()
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
 
@@ -85,11 +85,11 @@ class LinkedRows:
         return pa.array(left[order]), right, probability
 
     def doubtful_first(self) -> Ints:
-        """(L,) positions of the pairs, the least probable first."""
+        """Return (L,) positions of the pairs, the least probable first."""
         return np.argsort(self.probability, kind="stable")
 
     def html(self, names: tuple[Sequence[Any], Sequence[Any]] | None = None) -> HtmlTable:
-        """The pairs as a table that marks what differs; `write` makes a page of it.
+        """Return the pairs as a table that marks what differs; `write` makes a page of it.
 
         Args:
             names: n ids or numbers of the left table and m of the right one; None: numbers of rows, from 0.
@@ -117,7 +117,7 @@ class LinkedRows:
 
 
 def rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-    """All pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
+    """Return all pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
 
     Args:
         text: of each of the n + m rows.

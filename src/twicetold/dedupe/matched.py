@@ -120,7 +120,7 @@ class MatchedTexts:
         return math.log(cut / (1 - cut))
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """(P,) log odds of pairs, also of such that are no candidates."""
+        """Return (P,) log odds of pairs, also of such that are no candidates."""
         place, one, other = self._places(left, right)
         unknown = np.flatnonzero(place < 0)
         score = np.empty(len(place), np.float64)
@@ -130,26 +130,26 @@ class MatchedTexts:
         return score
 
     def where(self, kept: NDArray[np.bool_]) -> "MatchedTexts":
-        """The same with some of the C candidates."""
+        """Return the same with some of the C candidates."""
         one = self.pairs
         cosine = None if one.cosine is None else one.cosine[kept]
         pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine)
         return replace(self, pairs=pairs, columns={name: column[kept] for name, column in self.columns.items()})
 
     def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "MatchedTexts":
-        """The same with the matcher moved by answers.
+        """Return the same with the matcher moved by answers.
 
         Args:
             left: (A,) texts.
             right: (A,) the others.
-            same: (A,) whether they say the same.
+            same: (A,) whether they are duplicates.
         """
         place = self._places(left, right)[0]
         asked = place >= 0
         return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
 
     def why(self, left: Ints, right: Ints, texts: Sequence[str]) -> list[str]:
-        """(P,) what agrees in each pair, and what contradicts.
+        """Return (P,) what agrees in each pair, and what contradicts.
 
         Args:
             left: (P,) texts.
@@ -177,7 +177,7 @@ class MatchedTexts:
         return key[order], order
 
     def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-        """(P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
+        """Return (P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
         ends = self._place_of_text[left], self._place_of_text[right]
         one, other = np.minimum(*ends), np.maximum(*ends)
         keys, order = self._keys
@@ -187,7 +187,7 @@ class MatchedTexts:
         return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
 
     def _beside(self, left: Ints, right: Ints) -> Floats:
-        """(P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
+        """Return (P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
         touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
         both = lexical_rows(self.terms)
         cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
@@ -204,7 +204,7 @@ class MatchedTexts:
 
 
 def _within(both: Csr, *, vectors: NDArray[np.float32] | None, searched: Vectors, limits: Limits) -> Ends:
-    """Pairs within limits."""
+    """Return pairs within limits."""
     apart, packed = large_blocks(limits)
     found = [Ends(*(np.empty(0, np.int64),) * 2)]
     for block in apart:

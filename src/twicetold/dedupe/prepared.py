@@ -72,7 +72,7 @@ class Prepared:
         encoded: Callable[[], Vectors] | None = None,
         by_matcher: bool = True,
     ) -> "Prepared":
-        """Arguments and errors: `dedupe`."""
+        """See `dedupe` for arguments and errors."""
         texts = texts_of(texts)
         limits = Limits.of(len(texts), options.same, options.within)
         constraints = _constraints(len(texts), options)
@@ -116,7 +116,7 @@ class Prepared:
         return cls(distinct, vectors, pairs, link, warnings, limits, constraints, matched, same)
 
     def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
-        """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
+        """Return links between distinct texts, the (m,) groups, and the pairs that were looked at."""
         least, rule = self.link.score, self.link.rule
         if self.matched is not None and self.pairs.vectors is None:
             candidates = self.matched.candidates
@@ -145,11 +145,11 @@ class Prepared:
 
 
 def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
-    """Constraints of n texts, if there are any."""
+    """Return constraints of n texts, if there are any."""
     if (pairs := options.pairs) is None:
         return None
     if not isinstance(pairs, tuple | list) or len(pairs) != 3:
-        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+        raise TypeError("pairs: expected three columns: rows, rows, and whether each pair is a duplicate")
     return Constraints.of(count, *pairs)
 
 
@@ -162,7 +162,7 @@ def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
 
 
 def _further(options: DedupeOptions, thresholds: Thresholds, count: int) -> list[list[str]]:
-    """Further columns, n values each.
+    """Return further columns, n values each.
 
     Raises:
         TypeError: if there are some, and no generic matcher compares the texts.
@@ -186,7 +186,7 @@ def _separated(
     also: Sequence[Ints],
     progress: Progress,
 ) -> DistinctTexts:
-    """Distinct texts, with those apart that limits, cannot-link pairs or values of further columns keep apart."""
+    """Tell apart distinct texts that limits, cannot-link pairs or values of further columns keep apart."""
     keys = (*also, *(() if limits is None else (limits.block, *limits.values)))
     if limits is not None and limits.alone:
         are, they = ("is", "it has") if limits.alone == 1 else ("are", "they have")
@@ -208,7 +208,7 @@ def _matched(
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
 ) -> tuple["MatchedTexts", PairScores, "MatchedTexts | None"]:
-    """Distinct texts as the matcher compares them, moved by labels or by answers about these, and scores of pairs.
+    """Compare distinct texts by the matcher, moved by labels or by answers about these, and score pairs.
 
     The third is what `Prepared.same` is.
     """
@@ -238,7 +238,7 @@ def _matched(
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
-    """Ways in which m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
+    """Describe how m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
     unknown = unknown_texts(blank, len(texts))
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:

@@ -52,7 +52,7 @@ class TextLinks:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
         score: (L,) of the model.
-        probability: (L,) that both say the same; see `LinkThreshold.calibrated`.
+        probability: (L,) that both are duplicates; see `LinkThreshold.calibrated`.
     """
 
     left: Ints
@@ -134,7 +134,7 @@ class DedupeSummary:
     agreement: GroupAgreement | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers by their names in JSON (`FLAT`), without the agreement."""
+        """Return the numbers by their names in JSON (`FLAT`), without the agreement."""
         values = {name: attrgetter(path)(self) for name, path in FLAT.items()}
         guaranteed = self.threshold.guaranteed
         return {**values, "promised": None if guaranteed is None else asdict(guaranteed)}
@@ -142,7 +142,7 @@ class DedupeSummary:
 
 @dataclass(frozen=True)
 class TextGroups:
-    """Groups of texts that say the same. A notebook shows them as a table, the doubtful first.
+    """Groups of duplicates. A notebook shows them as a table, the doubtful first.
 
     Args:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
@@ -191,17 +191,17 @@ class TextGroups:
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:
-        """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
+        """Return (groups,) rows of the representatives, ascending: the texts left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
 
     def doubtful_first(self) -> Ints:
-        """(G,) positions in the table: first the groups that the weakest links hold together, equal texts last."""
+        """Return (G,) positions in the table: first groups that the weakest links hold together, equal texts last."""
         score, held = np.full(len(self.table), np.inf), self.table.weakest != NO_LINK
         score[held] = self.links.score[self.table.weakest[held]]
         return np.lexsort((-self.table.size, score))
 
     def html(self, names: Sequence[Any] | None = None) -> HtmlTable:
-        """The groups as a table that marks what differs from the representative; `write` makes a page of it.
+        """Return the groups as a table that marks what differs from the representative; `write` makes a page of it.
 
         Args:
             names: n ids or numbers; None: numbers of rows, from 0.
@@ -245,7 +245,7 @@ class TextGroups:
 
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
-    """A summary from what its `to_json` gave."""
+    """Return a summary from what its `to_json` gave."""
     parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
     for name, path in FLAT.items():
         place, _, field = path.rpartition(".")

@@ -2,7 +2,7 @@
 
 The cosine is that of vectors that were made elsewhere, by which `label` drew the pairs. Its thresholds are those of
 `matched_links`. The pairs need no weights for the curve, as they were drawn by the cosine itself: how many were drawn
-of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+of a score says nothing of how many of these are duplicates. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """
@@ -22,7 +22,7 @@ from twicetold.trained.vectors_identity import VectorProbes
 
 
 def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
-    """Thresholds, the calibration of probability, and what they rest on, ready for JSON; and the links themselves.
+    """Return thresholds, the calibration of probability and what they rest on, ready for JSON; and the links.
 
     Args:
         pairs: labelled, with the draw beside them; at least 20, and at least 5 of each label.
@@ -50,7 +50,7 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     if scale.slope <= 0:
         raise ValueError(
             f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
-            "distances, or see whether 1 is the label of pairs that say the same"
+            "distances, or check that 1 is the label of duplicates"
         )
     curve = Curve.of(score, pairs.label, weight, scale=scale)
     known = (every, candidates.weight), (score, pairs.label)

@@ -42,7 +42,7 @@ class Sample:
 
     Args:
         score: (m,)
-        label: (m,) whether the two texts say the same.
+        label: (m,) whether the two texts are duplicates.
         band: (m,) from 0.
         sizes: (H,) number of candidates in each band.
         thresholds: (T,) scores.
@@ -132,7 +132,7 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
 
 
 def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(R, T) true and false positives at each threshold, in populations that may be.
+    """Return (R, T) true and false positives at each threshold, in populations that may be.
 
     Args:
         sample: what was labelled.
@@ -154,7 +154,7 @@ def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Gene
 
 
 def _ratio(part: float, whole: float, drawn: tuple[Floats, Floats]) -> SampleEstimate:
-    """A ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
+    """Return a ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
     known = drawn[1] > 0
     low, high = percentiles(drawn[0][known] / drawn[1][known]) if known.any() else (0.0, 1.0)
     if not whole:

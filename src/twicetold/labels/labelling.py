@@ -78,7 +78,7 @@ class Labelling:
         width: numbers of a vector, of vectors that were made elsewhere.
         decision: of the model, about this label.
         pairs: in the order in which to label them.
-        labels: number of a pair, from 0 -> whether the two texts say the same.
+        labels: number of a pair, from 0 -> whether the two texts are duplicates.
         skipped: numbers of pairs.
     """
 
@@ -99,7 +99,7 @@ class Labelling:
 
     @property
     def about(self) -> str:
-        """The label that two texts that say the same share."""
+        """The label that duplicates share."""
         return str(self.source["label"])
 
     @property
@@ -114,7 +114,7 @@ class Labelling:
         return next((number for number in range(len(self.pairs)) if number not in answered), None)
 
     def sides(self, number: int) -> tuple[str, str]:
-        """Both texts of a pair."""
+        """Return both texts of a pair."""
         return self.pairs[number].left, self.pairs[number].right
 
     def label(self, number: int, same: bool | None) -> None:
@@ -140,7 +140,7 @@ class Labelling:
         return True
 
     def sample(self) -> Sample:
-        """The labelled pairs with what is known of the candidates."""
+        """Return the labelled pairs with what is known of the candidates."""
         numbers, bands = sorted(self.labels), len(self.candidates)
         band = np.array([pair.band for pair in self.pairs], np.int64)
         drawn = np.bincount(band, minlength=bands)
@@ -175,12 +175,12 @@ class Labelling:
 
 
 def draw_file(out: Path) -> Path:
-    """The file of the draw."""
+    """Return the file of the draw."""
     return out.with_name(f"{out.name}.draw.json")
 
 
 def features_file(out: Path) -> Path:
-    """The file of the candidates' features."""
+    """Return the file of the candidates' features."""
     return out.with_name(f"{out.name}.draw.npz")
 
 
@@ -192,7 +192,7 @@ def labelling(
     file: str = "",
     pairs: int | None = None,
 ) -> Labelling:
-    """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
+    """Return the labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
     The model is loaded only where pairs are drawn. Its decision is used for the draw also where it gives no verdict:
     labels are how such a model comes to one.
@@ -244,7 +244,7 @@ def labelling(
 
 
 def read_labelling(out: Path) -> Labelling:
-    """The labelling in `out`, without its model.
+    """Return the labelling in `out`, without its model.
 
     Raises:
         FileNotFoundError: if none was begun there.
@@ -267,7 +267,7 @@ def read_labelling(out: Path) -> Labelling:
 
 
 def labels_of(rows: Rows, block: Block, column: str) -> NDArray[np.int64]:
-    """(R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
+    """Return (R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
 
     Raises:
         ValueError: if a value is no answer; names the file and the line.
@@ -340,7 +340,7 @@ def _draw(
 
 
 def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
-    """Digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
+    """Return the digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
     if isinstance(folder, LoadedModel):
         return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"

@@ -73,7 +73,7 @@ class MatchedCandidates:
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints) -> "MatchedCandidates":
-        """All candidates of a small file; of a large one the likeliest, the drawn ones, and some of the others."""
+        """Return all candidates of a small file; of a large one the likeliest, the drawn ones and some others."""
         order = np.argsort(-log_odds, kind="stable")
         first = np.union1d(order[:KEPT], drawn)
         others = np.setdiff1d(order, first)
@@ -92,7 +92,7 @@ class MatchedCandidates:
 
     @classmethod
     def read(cls, file: Path) -> "MatchedCandidates":
-        """The inverse of `save`.
+        """Invert `save`.
 
         Raises:
             ValueError: if the file holds something else.
@@ -154,7 +154,7 @@ class MatchedLinks:
         Args:
             candidates: of the file.
             rows: (m,) positions of the labelled pairs.
-            label: (m,) whether they say the same.
+            label: (m,) whether they are duplicates.
             weight: (m,) candidates that each was drawn for.
             file: name of the file.
             texts: number of its distinct texts.
@@ -193,7 +193,7 @@ class Curve:
 
     @classmethod
     def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, scale: Decision, seed: int = 0) -> "Curve":
-        """The posterior by (m,) labelled pairs that are new to what scored them."""
+        """Return the posterior by (m,) labelled pairs that are new to what scored them."""
         weight = weight**WEIGHTING
         weight = weight * (weight.sum() / np.square(weight).sum())
         basis, precision = _basis(score, scale), SPREADS**-2
@@ -207,12 +207,12 @@ class Curve:
         return cls(scale, draws, Decision(scale.threshold, slope, intercept))
 
     def probability(self, score: Floats) -> Floats:
-        """(C, R) by each draw."""
+        """Return (C, R) by each draw."""
         return sigmoid(_basis(score, self.scale) @ self.draws.T)
 
 
 def _basis(score: Floats, scale: Decision) -> Floats:
-    """(C, 2 + K) one, the log odds, and hats."""
+    """Return (C, 2 + K) one, the log odds, and hats."""
     score = scale.slope * score + scale.intercept
     within = score.clip(KNOTS[0], KNOTS[-1])
     hats = [np.interp(within, KNOTS, hat) for hat in np.eye(len(KNOTS))]
@@ -226,12 +226,12 @@ def curve_links(
     *,
     drawn: tuple[str, int, int],
 ) -> tuple[Decision, LabelledLinks, tuple[LinkEstimate, ...]]:
-    """The decision with the highest F1, thresholds for aimed precisions, and the precision to expect from each on.
+    """Choose the threshold with the highest F1 and those for target precisions, with the precision to expect from each.
 
     Args:
         curve: of probabilities.
         candidates: (C,) scores, and how many candidates each stands for.
-        pairs: (m,) scores of the labelled pairs, and whether they say the same.
+        pairs: (m,) scores of the labelled pairs, and whether they are duplicates.
         drawn: name of the file, number of its distinct texts, and how many nearest ones of each could be drawn.
     """
     (score, weight), (labelled, label) = candidates, pairs

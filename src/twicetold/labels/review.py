@@ -83,7 +83,7 @@ class Asking:
         return None if self._open is None else len(self.table)
 
     def sides(self, number: int) -> tuple[str, str]:
-        """Both texts of the next question, each with the values of its row in further columns."""
+        """Return both texts of the next question, each with the values of its row in further columns."""
         asked = self._open
         assert asked is not None
 

@@ -82,7 +82,7 @@ def candidates(
     split: int | None = None,
     among: Callable[[Csr], Ends] | None = None,
 ) -> Pairs:
-    """Pairs of texts of one table, or across two; those that have neither similarity are left out.
+    """Return pairs of texts of one table, or across two; those that have neither similarity are left out.
 
     Args:
         terms: of N texts, those of the first table before those of the second.
@@ -107,7 +107,7 @@ def candidates(
 def nearest_pairs(
     both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
 ) -> Ends:
-    """The pairs, each once; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
+    """Return the pairs, each once; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     count = both.shape[0]
     found = [_by_terms(both, nearest, split)]
     if vectors is not None:
@@ -118,13 +118,13 @@ def nearest_pairs(
 
 
 def lexical_rows(terms: Terms) -> Csr:
-    """(N, T) rows whose dot products are c."""
+    """Return (N, T) rows whose dot products are c."""
     scaled = [terms.letters * np.float32(LETTERS**0.5), terms.words * np.float32((1 - LETTERS) ** 0.5)]
     return sparse.csr_array(sparse.hstack(scaled, format="csr"))
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(P,) dot product of two of the rows, dense or CSR, for each pair."""
+    """Return (P,) dot product of two of the rows, dense or CSR, for each pair."""
     return row_dots(rows, left, rows, right).astype(np.float32)
 
 
@@ -149,14 +149,14 @@ def descending_in(group: NDArray[np.int64], value: NDArray[np.float32]) -> NDArr
 
 
 def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
-    """Texts that ask, and those that are found by them."""
+    """Return indices of queries and of their neighbours."""
     if split is None:
         return [(slice(0, count), slice(0, count))]
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
+    """Return indices of queries and of their neighbours."""
     (asking, unfinished), rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(both.shape[0], split):
         columns = both[base].T.tocsr()
@@ -188,7 +188,7 @@ def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
 
 
 def _heaviest(both: Csr) -> tuple[Csr, int]:
-    """The heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
+    """Return the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
 
     Returns:
         The entries, and the number of rows that have fewer than that because of `MOST`.
@@ -216,7 +216,7 @@ def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
+    """Return indices of queries and of their neighbours."""
     rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start

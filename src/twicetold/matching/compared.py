@@ -74,12 +74,12 @@ class Compared:
     also: Sequence[Sequence[str]]
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(P,) and (P,) first rows of the two texts of each pair, the earlier row on the left."""
+        """Return (P,) and (P,) first rows of the two texts of each pair, the earlier row on the left."""
         one, other = self.first[self.pairs.left], self.first[self.pairs.right]
         return np.minimum(one, other), np.maximum(one, other)
 
     def groups(self, probability: NDArray[np.float64], cut: float = CUT) -> NDArray[np.int64]:
-        """(n,) group of each row: average linkage on probabilities, 0 where a pair is no candidate.
+        """Return (n,) group of each row: average linkage on probabilities, 0 where a pair is no candidate.
 
         Args:
             probability: (P,) of the pairs.

@@ -1,4 +1,4 @@
-"""The matcher: from the features of a pair to the probability that its texts say the same.
+"""The matcher: from the features of a pair to the probability that its texts are duplicates.
 
     p(a, b) = σ(β₀ + Σ_f β_f (x_f − m_f) / s_f)
 
@@ -67,7 +67,7 @@ class Matcher:
 
     @classmethod
     def generic(cls, sense: Sense = "same", *, vectors: bool, records: bool = False) -> "Matcher":
-        """The one in the package.
+        """Return the one in the package.
 
         Args:
             sense: what "the same" means.
@@ -83,11 +83,11 @@ class Matcher:
         return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
 
     def probability(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         return np.asarray(expit(self.log_odds(columns)), np.float64)
 
     def log_odds(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         self._require(columns)
         weights = self.coefficients[1:] / self.scale
         score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
@@ -96,7 +96,7 @@ class Matcher:
         return np.asarray(score, np.float64)
 
     def answered(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
-        """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
+        """Return the matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
 
         Args:
             columns: features of P pairs.
@@ -119,7 +119,7 @@ class Matcher:
         return replace(self, coefficients=found)
 
     def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
-        """Some pairs that the generic matcher is sure of, and what it says of them.
+        """Return some pairs that the generic matcher is sure of, and what it says of them.
 
         Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
         """
@@ -131,14 +131,14 @@ class Matcher:
         return some[sure], expected[sure]
 
     def to_json(self) -> dict[str, Any]:
-        """Names and numbers, to `DIGITS` digits."""
+        """Return names and numbers, to `DIGITS` digits."""
         numbers = {name: _rounded(getattr(self, name)) for name in ("mean", "scale", "coefficients", "kinds")}
         moved = {} if np.array_equal(self.coefficients, self.prior) else {"prior": _rounded(self.prior)}
         return {"names": list(self.names), **numbers, **moved, "spread": self.spread}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`.
+        """Invert `to_json`.
 
         Raises:
             ValueError: if numbers are missing, too many, or not finite.
@@ -167,14 +167,14 @@ class Matcher:
             raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
 
     def _rows(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P, F + 1) standardised, after a column of ones."""
+        """Return (P, F + 1) standardised, after a column of ones."""
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
 
 
 def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
-    """Name of a set of numbers in the package."""
+    """Name a set of numbers in the package."""
     return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
 
 

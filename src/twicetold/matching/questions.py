@@ -37,7 +37,7 @@ class WithCandidates(Protocol):
 def questions(
     compared: WithCandidates, matcher: Matcher, asked: Sequence[int] = (), *, count: int = 1, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(Q,) positions of pairs to ask about, at most `count`; fewer where no others are left.
+    """Return (Q,) positions of pairs to ask about, at most `count`; fewer where no others are left.
 
     Args:
         compared: the file.

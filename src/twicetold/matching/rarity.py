@@ -49,7 +49,7 @@ class Rarity:
         return cls(len(folded), *(each.astype(np.int64) for each in counts))
 
     def terms(self, folded: Sequence[str]) -> Terms:
-        """Terms of texts in their normal form, weighed by this rarity.
+        """Return terms of texts in their normal form, weighed by this rarity.
 
         The idf of words is scaled, because features divide it by the idf of a word of one of the texts at hand.
         """

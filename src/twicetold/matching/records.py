@@ -20,12 +20,12 @@ NEAR_TEXTS = 0.5  # cosine by letters
 
 
 def all_features(terms: Terms, pairs: Pairs, also: Sequence[Sequence[str]] = ()) -> dict[str, Column]:
-    """(P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
+    """Return (P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
     return pair_features(terms, pairs) | (record_features(also, pairs) if also else {})
 
 
 def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str, Column]:
-    """(P,) shares of the C columns, and the mean similarity where both values are there.
+    """Return (P,) shares of the C columns, and the mean similarity where both values are there.
 
     Args:
         columns: C of them, N values each in their normal form, empty where one is missing.
@@ -44,7 +44,7 @@ def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str,
 
 
 def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32], ...]:
-    """(P,) whether values are equal, near, missing, and their similarity."""
+    """Return (P,) whether values are equal, near, missing, and their similarity."""
     plain = [NOT_ALPHANUMERIC.sub("", value) for value in values]
     codes = np.unique(np.array(plain, object).astype(str), return_inverse=True)[1]
     number = np.array([_number(value) for value in values], np.float64)
@@ -64,7 +64,7 @@ def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32]
 
 
 def _number(value: str) -> float:
-    """NaN for what is no number; digits that begin with 0, as of a code, are none."""
+    """Return NaN for what is no number; digits that begin with 0, as of a code, are none."""
     try:
         return float(value) if not (value[:1] == "0" and value[1:2].isdecimal()) else np.nan
     except ValueError:

@@ -88,7 +88,7 @@ class Terms:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Terms":
-        """Terms of texts, of which one may be empty.
+        """Return terms of texts, of which one may be empty.
 
         Examples:
             >>> from twicetold.matching.terms import Terms
@@ -100,7 +100,7 @@ class Terms:
 
     @classmethod
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
-        """Terms of texts that are in their normal form."""
+        """Return terms of texts that are in their normal form."""
         words = list(map(WORD.findall, folded))
         squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
         present, vocabulary = incidence(words)
@@ -136,7 +136,7 @@ class Terms:
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
-    """(N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
+    """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
     rows = list(terms)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     flat = list(chain.from_iterable(rows))
@@ -147,7 +147,7 @@ def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
 
 
 def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
-    """CSR of float32 with 1 in these cells, of which some may be given twice."""
+    """Return CSR of float32 with 1 in these cells, of which some may be given twice."""
     cells = np.sort(row * max(shape[1], 1) + column)
     cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(shape[1], 1))
@@ -156,7 +156,7 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
-    """Incidence, as `incidence` gives it, of terms of some of the rows; the others have none."""
+    """Return incidence, as `incidence` gives it, of terms of some of the rows; the others have none."""
     some, vocabulary = incidence(terms)
     entries = np.zeros(count + 1, np.int64)
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
@@ -165,7 +165,7 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
 
 
 def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Csr:
-    """(N, T) 1 where a text has a pair of neighbouring words."""
+    """Return (N, T) 1 where a text has a pair of neighbouring words."""
     place = {word: number for number, word in enumerate(vocabulary)}
     row = np.repeat(np.arange(len(words)), np.fromiter(map(len, words), np.int64, len(words)))
     word = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int64, len(row))
@@ -177,7 +177,7 @@ def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Cs
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
-    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
+    """Return (N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
     if not any(map(WORD.search, folded)):
         return sparse.csr_array((len(folded), 0), dtype=np.float32), []
     fitted = LetterTfIdf(3).fit(folded)
@@ -185,7 +185,7 @@ def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
-    """Terms with another idf of each letter trigram and of each word, in place of those of these texts."""
+    """Return terms with another idf of each letter trigram and of each word, in place of those of these texts."""
     found_in = np.bincount(terms.letters.indices, minlength=terms.letters.shape[1])
     factor = letters / (np.log((1 + terms.letters.shape[0]) / (1 + found_in)) + 1)
     rows = terms.letters.copy()
@@ -195,7 +195,7 @@ def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.f
 
 
 def unit(rows: Csr) -> Csr:
-    """The rows, scaled in place to unit length."""
+    """Return the rows, scaled in place to unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
     rows.data *= np.repeat(scale, np.diff(rows.indptr)).astype(np.float32)
@@ -209,13 +209,13 @@ def _plain(number: str) -> str:
 
 
 def codes_of(text: str) -> list[str]:
-    """Codes of a text, without their signs."""
+    """Return codes of a text, without their signs."""
     found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
     return [code for code in found if len(code) in CODE_LENGTHS]
 
 
 def numbers_of(parts: Sequence[str]) -> list[str]:
-    """Numbers among the parts of a text, without zeros that say nothing."""
+    """Return numbers among the parts of a text, without zeros that say nothing."""
     return [_plain(part) for part in parts if part[0].isdecimal()]
 
 
@@ -224,7 +224,7 @@ def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Numbers with the short word after them, or else the word before them."""
+    """Return numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
         if part[0].isdecimal():
@@ -266,19 +266,19 @@ def _without_code(run: re.Match[str]) -> str:
 
 
 def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:
-    """(n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
+    """Return (n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
     fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
 
 
 def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Hashes of windows that are one letter longer."""
+    """Return hashes of windows that are one letter longer."""
     hashes = (hashes + letters) * MULTIPLIER
     return hashes ^ (hashes >> np.uint64(29))
 
 
 def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
-    """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+    """Return (N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
     sizes, hashes = np.fromiter(map(len, codes), np.int64, len(codes)), {}
     for size in np.unique(sizes).tolist():
         wanted = np.flatnonzero(sizes == size)
@@ -321,7 +321,7 @@ def _codes_within(
 
 
 def _points(texts: Sequence[str]) -> NDArray[np.uint32]:
-    """Code points of all texts, one after another."""
+    """Return code points of all texts, one after another."""
     return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -333,7 +333,7 @@ def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
 
 
 def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
-    """Words that a deletion makes equal: of a letter of one, or of one of each at the same place.
+    """Find words that a deletion makes equal: of a letter of one, or of one of each at the same place.
 
     Returns:
         (W, W) 1 where two words are, and the number of words that were not compared with all others, as a deletion
@@ -351,7 +351,7 @@ def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
 
 
 def spellings_of(word: str) -> list[str]:
-    """A word, and what is left of it without each of its letters; nothing of words that are not compared."""
+    """Return a word, and what is left of it without each of its letters; nothing of words that are not compared."""
     if len(word) not in SPELT or not word.isalpha():
         return []
     return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]

@@ -15,7 +15,7 @@ SUMMARY = "summary.json"  # the same: it is there only once all parts are
 
 
 def parts_of(folder: Path, progress: Progress = lambda _: None) -> tuple[Part, ...]:
-    """The parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
+    """Return the parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
 
     Args:
         folder: of the parts.
@@ -77,7 +77,7 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
 
 
 def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
-    """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
+    """List what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
     earlier, now = set[str](), {written(part.name) for part in parts}
     try:
         earlier = set(json_object(out / SUMMARY, SUMMARY)["parts"])

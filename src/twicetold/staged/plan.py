@@ -106,7 +106,7 @@ class Plan:
 
     @classmethod
     def read(cls, folder: Path) -> "Plan":
-        """The plan of a folder.
+        """Return the plan of a folder.
 
         Raises:
             FileNotFoundError: if there is none.
@@ -133,7 +133,7 @@ class Plan:
         write_json(self.folder / PLAN, content)
 
     def file(self, stage: str, name: str, kind: str) -> Path:
-        """A file of a stage; what `join` writes is not in the folder of the stages."""
+        """Return a file of a stage; what `join` writes is not in the folder of the stages."""
         if (stage, kind) == ("join", "parquet"):
             return Path(self.settings.out, written(name))
         if (stage, kind) == ("join", "dropped"):
@@ -151,7 +151,7 @@ class Plan:
         return [part.name for part in self.parts]
 
     def part(self, name: str) -> Part:
-        """The part of a name."""
+        """Return the part of a name."""
         return self.parts[self.names.index(name)]
 
     @property
@@ -166,16 +166,16 @@ class Plan:
 
 
 def numbered(count: int) -> list[str]:
-    """Names of so many tasks."""
+    """Return names of so many tasks."""
     return [f"{number:06}" for number in range(count)]
 
 
 def bounds(block: int | str, count: int) -> tuple[int, int]:
-    """First distinct text of a block, and the one after its last."""
+    """Return the first distinct text of a block, and the one after its last."""
     return int(block) * BLOCK, min((int(block) + 1) * BLOCK, count)
 
 
 def written(name: str) -> str:
-    """Name of the part that is written for one that is read: with another suffix for its format and compression."""
+    """Name the part that is written for one that is read: with another suffix for its format and compression."""
     path = Path(name)
     return f"{(Path(path.stem) if compression_of(path) else path).stem}.parquet"

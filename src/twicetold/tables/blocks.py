@@ -33,7 +33,7 @@ class Block:
         return int(self.table.num_rows)
 
     def texts(self, column: str) -> list[str]:
-        """(R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
+        """Return (R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
         return one_piece(decoded(self.table[column])).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
 
     def rounded(self, decimals: int = 4) -> "Block":
@@ -45,7 +45,7 @@ class Block:
         return replace(self, table=table)
 
     def with_columns(self, columns: Mapping[str, Any]) -> "Block":
-        """The rows with further columns, at the end.
+        """Return the rows with further columns, at the end.
 
         Args:
             columns: name -> (R,) values.
@@ -61,19 +61,19 @@ class Block:
         return replace(self, table=table, added=(*self.added, *columns))
 
     def where(self, chosen: NDArray[np.bool_]) -> "Block":
-        """Rows that are chosen by a mask (R,)."""
+        """Return rows that are chosen by a mask (R,)."""
         mask = pa.array(chosen)
         objects = None if self.objects is None else self.objects.filter(mask)
         return replace(self, table=self.table.filter(mask), lines=self.lines[chosen], objects=objects)
 
 
 def one_piece(column: pa.ChunkedArray) -> pa.Array:
-    """A column of a table as one array."""
+    """Return a column of a table as one array."""
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """(R,) values as text; null and NaN are missing values.
+    """Return (R,) values as text; null and NaN are missing values.
 
     Raises:
         ArrowException: if values are lists or the like.
@@ -85,7 +85,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def decoded(column: Any) -> Any:
-    """A column as plain values: dictionaries, runs, views and extension types are encodings that few functions know."""
+    """Decode a column: dictionaries, runs, views and extension types are encodings that few functions know."""
     if isinstance(column, pa.ChunkedArray):
         kind = _values(column.type)
         return column if column.type == kind else pa.chunked_array([decoded(each) for each in column.chunks], kind)
@@ -122,13 +122,13 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
-    """Columns that hold the index of a frame of pandas that has no name: no columns of the file."""
+    """Return columns that hold the index of a frame of pandas that has no name: no columns of the file."""
     described = (schema.pandas_metadata or {}).get("index_columns", [])
     return {name for name in described if isinstance(name, str) and INDEX.fullmatch(name)}
 
 
 def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
-    """(R,) whether each value is valid UTF-8. Rows are looked at one by one only when some row is not."""
+    """Return (R,) whether each value is valid UTF-8. Rows are looked at one by one only when some row is not."""
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
@@ -137,13 +137,13 @@ def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """True if values of a type are texts, also if they are numbered (a dictionary, a category)."""
+    """Return true if values of a type are texts, also if they are numbered (a dictionary, a category)."""
     kind = kind if isinstance(kind, pa.BaseExtensionType) else _values(kind)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _values(kind: pa.DataType) -> pa.DataType:
-    """The type of the values that an encoding stands for."""
+    """Return the type of the values that an encoding stands for."""
     if isinstance(kind, pa.BaseExtensionType):
         return pa.string() if isinstance(kind, pa.UuidType) else _values(kind.storage_type)
     encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)

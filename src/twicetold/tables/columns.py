@@ -36,7 +36,7 @@ ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 NUMERAL = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?", re.ASCII)
 MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)(?:\.0+)?", re.ASCII)
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
-"""Answers of a person to whether two texts say the same, in small letters."""
+"""Answers of a person to whether two texts are duplicates, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 
@@ -65,7 +65,7 @@ class BadValues(ValueError):
 
 
 def column_of(values: Column) -> pa.Array:
-    """(n,) values as an array of Arrow.
+    """Return (n,) values as an array of Arrow.
 
     Raises:
         TypeError: if they are no column, or of several kinds.
@@ -97,7 +97,7 @@ def column_of(values: Column) -> pa.Array:
 
 
 def _not_of_one_kind(values: Any, error: Exception) -> Exception:
-    """The error to raise for values that Arrow takes for no column; names the first row that is at fault."""
+    """Return the error to raise for values that Arrow takes for no column; names the first row that is at fault."""
     listed = list(values)
     require_encodable(listed)
     known = [(row, value) for row, value in enumerate(listed) if value is not None and value == value]
@@ -112,7 +112,7 @@ def _not_of_one_kind(values: Any, error: Exception) -> Exception:
 
 
 def codes_of(values: Column) -> Ints:
-    """(n,) codes that are the same where values are; `MISSING` for a missing one.
+    """Return (n,) codes that are the same where values are; `MISSING` for a missing one.
 
     Raises:
         TypeError: if they are no column, or lists and the like.
@@ -128,7 +128,7 @@ def codes_of(values: Column) -> Ints:
 
 
 def strings_of(values: Column) -> list[str]:
-    """(n,) values as strings, so that a number is equal to one that is spelt; empty where one is missing.
+    """Return (n,) values as strings, so that a number is equal to one that is spelt; empty where one is missing.
 
     Raises:
         TypeError: if they are no column, or lists and the like.
@@ -168,7 +168,7 @@ def _key(form: str) -> str:
 
 
 def answers_of(values: Column) -> Ints:
-    """(n,) 1 where two texts say the same, 0 where they do not, by a person; `MISSING` where nothing is answered.
+    """Return (n,) 1 where a person said that two texts are duplicates, 0 that they are not; `MISSING` if not answered.
 
     The one rule for answers, of truth values, numbers or texts in any case: 1, 1.0, true, yes and y; 0, 0.0, false, no
     and n; nothing, white space and NaN are no answer.
@@ -191,7 +191,7 @@ def answers_of(values: Column) -> Ints:
 
 
 def numbers_of(values: Column) -> Floats:
-    """(n,) numbers; NaN for a missing one.
+    """Return (n,) numbers; NaN for a missing one.
 
     Raises:
         TypeError: if they are no column, or neither numbers nor texts.
@@ -217,7 +217,7 @@ def numbers_of(values: Column) -> Floats:
 
 
 def times_of(values: Column) -> Floats:
-    """(n,) microseconds since 1970 in UTC, exact until 2255; NaN for a missing one. A time without zone is UTC.
+    """Return (n,) microseconds since 1970 in UTC, exact until 2255; NaN for a missing one. A time without zone is UTC.
 
     Whole numbers are Unix times in seconds, milliseconds, microseconds or nanoseconds, by the size of the largest.
 
@@ -245,7 +245,7 @@ def times_of(values: Column) -> Floats:
 
 
 def size_of(size: Size) -> tuple[float, bool]:
-    """Maximum distance of values, in microseconds if they are times, and whether they are.
+    """Return the maximum distance of values, in microseconds if they are times, and whether they are.
 
     Raises:
         TypeError: if it is neither a number nor a text nor a `timedelta`.
@@ -271,7 +271,7 @@ def size_of(size: Size) -> tuple[float, bool]:
 
 
 def _parsed(column: pa.Array) -> Floats:
-    """Times that are spelt as in ISO 8601."""
+    """Return times that are spelt as in ISO 8601."""
     require_right(column, pc.match_substring_regex(column, DATE), DATES)
     column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
     zoned = pc.match_substring_regex(column, ZONE)
@@ -290,7 +290,7 @@ def _parsed(column: pa.Array) -> Floats:
 
 
 def castable(values: list[str], kind: pa.DataType) -> bool:
-    """True if all texts can be read as values of a type."""
+    """Return true if all texts can be read as values of a type."""
     try:
         pa.array(values).cast(kind)
     except pa.ArrowException:

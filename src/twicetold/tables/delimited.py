@@ -40,7 +40,7 @@ class Records:
     """Line and reason, in the order of the file."""
 
     def column(self, place: int, rows: int) -> pa.StringArray:
-        """The values of a column, by its number from 0, in the first rows."""
+        """Return the values of a column, by its number from 0, in the first rows."""
         return pa.array(self.values[place : rows * self.width : self.width], pa.string())
 
 
@@ -83,7 +83,7 @@ def records(lines: Sequence[str], *, delimiter: str, width: int, invalid: Set[in
 
 
 def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence[str]) -> str:
-    """Description of the fault of a malformed line, other than its bytes, and what to do about it.
+    """Return a description of the fault of a malformed line, other than its bytes, and what to do about it.
 
     Args:
         reason: of `Records.malformed`.

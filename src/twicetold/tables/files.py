@@ -84,7 +84,7 @@ class Rows:
         return "row" if self.format == "parquet" else "line"
 
     def blocks(self, texts: Sequence[str], *, skip_bad: bool = False) -> Iterator[Block]:
-        """All rows, once; at least one block, which may have no rows.
+        """Yield all rows, once; at least one block, which may have no rows.
 
         Args:
             texts: see `sound`.
@@ -102,7 +102,7 @@ class Rows:
             raise self.bad.error(self.name, "--skip-bad")
 
     def sound(self, texts: Sequence[str], *, columns: Sequence[str] | None = None) -> reading.Blocks:
-        """The rows that can be used and those that cannot, block by block, each row once.
+        """Yield the rows that can be used and those that cannot, block by block, each row once.
 
         Args:
             texts: columns with texts. A row is bad if one of them is missing, empty or white space alone.
@@ -145,7 +145,7 @@ class Rows:
 
 
 def choose_text(rows: Rows, asked: str | None = None) -> str:
-    """The column with the texts: the one asked for, or the first of the usual names that is there.
+    """Return the column with the texts: the one asked for, or the first of the usual names that is there.
 
     Raises:
         ValueError: if there is none.
@@ -163,7 +163,7 @@ def choose_text(rows: Rows, asked: str | None = None) -> str:
 
 
 def choose_pair(rows: Rows, left: str | None = None, right: str | None = None) -> tuple[str, str]:
-    """The columns with the two texts of a pair: those asked for, or the first of the usual names that are there.
+    """Return the columns with the two texts of a pair: those asked for, or the first of the usual names that are there.
 
     Raises:
         ValueError: if there are none, or one alone is asked for.
@@ -191,7 +191,7 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
     Args:
         file: its path, or `-` for standard input.
         format: one of `streams.FORMATS`, for a file without a known suffix.
-        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: as the file shows.
+        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: detected.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -256,7 +256,7 @@ def write_rows(
 
 
 def _empty(block: Block, texts: Sequence[str]) -> dict[int, BadRow]:
-    """The rows with a missing or empty text, by their number in the block."""
+    """Return the rows with a missing or empty text, by their number in the block."""
     bad: dict[int, BadRow] = {}
     for column in texts:
         values = pc.utf8_trim_whitespace(pc.cast(decoded(block.table[column]), pa.string()))

@@ -44,7 +44,7 @@ class Reader(Protocol):
     """Rows so far that go on over further lines."""
 
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
-        """All rows in order, once; at least one block. Texts may be null or empty.
+        """Return all rows in order, once; at least one block. Texts may be null or empty.
 
         Args:
             texts: columns that must be texts.
@@ -144,7 +144,7 @@ class Delimited:
         return BadRow(done + line, reason, what, content=self.lines[line - 1])
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
-        """Number of lines that hold whole records: the last record may go on after them."""
+        """Return the number of lines that hold whole records: the last record may go on after them."""
         for line, reason in malformed:
             if reason == "unclosed_quote":
                 reader = self._records(line - 1)
@@ -207,7 +207,7 @@ class JsonLines:
 
 
 def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str, Any], str]], list[BadRow]]:
-    """The object of each line and its spelling, by line, and the lines that hold none."""
+    """Return the object of each line and its spelling, by line, and the lines that hold none."""
     objects, bad = {}, []
     for number, line in enumerate(lines, done + 1):
         text = line.strip()
@@ -224,7 +224,7 @@ def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str,
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The object that a line holds.
+    """Return the object that a line holds.
 
     Raises:
         ValueError: if it holds none; the message says why.
@@ -249,7 +249,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _with_null(text: str) -> str:
-    """A line with null for NaN and Infinity, which Python writes and JSON does not know, and else as it is spelt."""
+    """Replace NaN and Infinity, which JSON does not know, by null; the rest of the line stays as it is spelt."""
     return NOT_FINITE.sub(lambda match: match[1] or "null", text) if "NaN" in text or "Infinity" in text else text
 
 

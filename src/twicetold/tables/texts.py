@@ -33,7 +33,7 @@ TextsLike: TypeAlias = Iterable[str] | ArrowStream | ArrowArray
 
 
 def texts_of(values: TextsLike) -> Sequence[str]:
-    """The texts as strings.
+    """Return the texts as strings.
 
     Args:
         values: a list, another iterable, or a column. A table may take the place of its only column.
@@ -95,7 +95,7 @@ def require_encodable(values: Iterable[Any]) -> None:
 
 
 def only_column(column: Any) -> Any:
-    """The only column of a table that came as an array of structs; any other array as it is.
+    """Return the only column of a table that came as an array of structs; any other array as it is.
 
     Raises:
         TypeError: if the table has several. The index of a frame of pandas is none.

@@ -81,7 +81,7 @@ class CalibrationRecord:
         )
 
     def is_about(self, label: str | None) -> bool:
-        """True if the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
+        """Return true if the decision about a label (None: any) was fitted again, as far as is recorded."""
         return label is None or self.about in (None, label)
 
 
@@ -138,7 +138,7 @@ class ThresholdRecord:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The record of a model folder.
+        """Return the record of a model folder.
 
         Raises:
             ValueError: if a file holds something else.
@@ -155,13 +155,13 @@ class ThresholdRecord:
         )
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
-        """On what the decision about a label was fitted again; None if it was not, though another one may have been."""
+        """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""
         found = self.calibration
         return found if found is not None and found.is_about(label) else None
 
 
 def read_decisions(folder: Path) -> Decisions:
-    """Thresholds and calibrations that were stored with the model, by label.
+    """Return thresholds and calibrations that were stored with the model, by label.
 
     A model of labelled pairs has one decision, about `duplicate`: three numbers. That of a fitted member of an
     ensemble is about nothing, as is that of a model of documents of an early version, which `LoadedModel` refuses.
@@ -181,7 +181,7 @@ def read_decisions(folder: Path) -> Decisions:
 
 
 def read_vector_decision(file: Path) -> ThresholdRecord:
-    """The record in a file of `labels.decision_file`, of vectors that have no model folder.
+    """Return the record in a file of `labels.decision_file`, of vectors that have no model folder.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -205,7 +205,7 @@ def read_vector_decision(file: Path) -> ThresholdRecord:
 
 
 def read_thresholds(folder: Path) -> DedupeThresholds | None:
-    """Thresholds for a dedupe that were stored with the model; None if it has none.
+    """Return thresholds for a dedupe that were stored with the model; None if it has none.
 
     Raises:
         ValueError: if the file holds something else.

@@ -18,7 +18,7 @@ NEAR = 0.02  # difference of cosines, as of vectors in half precision
 
 
 def fingerprint(model: Path) -> str:
-    """Fingerprint of what decides a model's vectors: weights, featuriser and their settings.
+    """Return the fingerprint of what decides a model's vectors: weights, featuriser and their settings.
 
     Threshold and calibration are left out, because vectors do not depend on them, so a model may be calibrated again.
     Those of an ensemble's members count, because they weight its vectors, and so do its weights.

@@ -2,9 +2,9 @@
 
 model = load("runs/quora_wang-static-0")
 model.similarity(["a text"], ["another"])      # scores, higher = more alike
-model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
+model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both are duplicates
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
-model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
+model.dedupe(["a text", "another", "a Text"])  # groups of duplicates
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
@@ -64,7 +64,7 @@ def fit(
     folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
-    """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
+    """Return a model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
     `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.dedupe.matched`); `search`
@@ -160,7 +160,7 @@ class Model(LoadedModel):
     def dedupe(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> TextGroups:
-        """Group texts that say the same; nothing is dropped.
+        """Group duplicates; nothing is dropped.
 
         Args:
             texts: n of them, none empty.
@@ -179,7 +179,7 @@ class Model(LoadedModel):
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> "Questions":
-        """Questions to a person about the pairs that the matcher is least sure of, for a notebook or your own page.
+        """Ask a person about the pairs that the matcher is least sure of, in a notebook or your own page.
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
 
@@ -200,12 +200,12 @@ class Model(LoadedModel):
         rule: Rule = DEFAULTS.rule,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
-        """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
+        """Return an index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
 
         Args:
             texts: n of them, none empty.
             ids: (n,) distinct names; None: numbers from 0.
-            groups: group texts that say the same, as `dedupe` does, whose options the others are.
+            groups: group duplicates, as `dedupe` does, whose options the others are.
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.

@@ -68,7 +68,7 @@ def code_identity(script: str, config: Any) -> str:
 
 
 def learnt_from(config: Config) -> Config:
-    """The part of a training's config whose code affects the trained model."""
+    """Return the part of a training's config whose code affects the trained model."""
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
 
@@ -95,7 +95,7 @@ def code_now(stage: str, config: Config, parts: Any) -> str:
 
 @cache
 def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
-    """The project's files that a script and the given targets import, at any depth, and their data; sorted."""
+    """Return the project's files that a script and the given targets import, at any depth, and their data; sorted."""
     seen: set[str] = set()
     todo = [script]
     for target in targets:
@@ -113,7 +113,7 @@ def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
 
 
 def targets(value: Any) -> Iterator[str]:
-    """Every `_target_` within a config."""
+    """Yield every `_target_` within a config."""
     if isinstance(value, dict):
         if isinstance(target := value.get("_target_"), str):
             yield target
@@ -216,7 +216,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """Dotted names that are imported anywhere in the tree, also within functions."""
+    """Yield dotted names that are imported anywhere in the tree, also within functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -227,7 +227,7 @@ def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
 
 
 def _outline(node: Any) -> str:
-    """A syntax tree as text, without bare strings (docstrings).
+    """Return a syntax tree as text, without bare strings (docstrings).
 
     Empty fields are left out, because newer versions of Python add fields to the trees.
     """
@@ -240,7 +240,7 @@ def _outline(node: Any) -> str:
 
 
 def _without_strings(nodes: list[Any]) -> Iterable[Any]:
-    """Statements without bare strings, and without imports of nothing that is left."""
+    """Yield statements without bare strings, and without imports of nothing that is left."""
     for node in nodes:
         bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         if not (bare or (isinstance(node, ast.Import | ast.ImportFrom) and not node.names)):

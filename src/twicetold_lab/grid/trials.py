@@ -48,7 +48,7 @@ Train = Callable[[DictConfig, Path, Job], Result]
 
 
 def space_of(cfg: DictConfig) -> dict[str, Any]:
-    """The family's search space without the keys that the command sets.
+    """Return the family's search space without the keys that the command sets.
 
     Raises:
         ValueError: if nothing is left to vary.
@@ -61,7 +61,7 @@ def space_of(cfg: DictConfig) -> dict[str, Any]:
 
 
 def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
-    """The space as Optuna's distributions.
+    """Return the space as Optuna's distributions.
 
     Raises:
         ValueError: if an entry is not in Optuna's terms.
@@ -83,7 +83,7 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
 
 
 def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
-    """The config's values, in terms of the space: `'[300]'` for a list. Values out of range are left out."""
+    """Return the config's values, in terms of the space: `'[300]'` for a list. Values out of range are left out."""
     values = {}
     for key, distribution in space.items():
         value = OmegaConf.select(cfg, key)
@@ -168,7 +168,7 @@ def work(cfg: DictConfig, train: Train) -> None:
 
 
 def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":
-    """The sweep's study, with a sampler that does not repeat the draws of an earlier call."""
+    """Return the sweep's study, with a sampler that does not repeat the draws of an earlier call."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

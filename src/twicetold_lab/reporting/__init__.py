@@ -62,7 +62,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
 
 
 def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
-    """RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
+    """Return RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
 
     Args:
         grid: what to report.
@@ -82,7 +82,7 @@ def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
 
 
 def leaderboard_text(grid: Grid, runs: Path) -> str:
-    """All models of each dataset, the best on validation first, for a terminal.
+    """Return all models of each dataset, the best on validation first, for a terminal.
 
     Raises:
         FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.

@@ -96,7 +96,7 @@ def reopen(
 
 
 def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> dict[str, str]:
-    """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
+    """Return the pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
 
     A page opens on the leaderboard, or on the sweeps where there is no other run.
 
@@ -122,7 +122,7 @@ def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> d
 def address_of_sweep(
     settings: Settings, parent: str | None, *, experiment: str, primary: str, params: Sequence[str]
 ) -> str | None:
-    """The page of a sweep's runs, the best on validation first; None where nothing is tracked.
+    """Return the page of a sweep's runs, the best on validation first; None where nothing is tracked.
 
     Args:
         settings: whether and where.
@@ -163,7 +163,7 @@ def _create(
 
 
 def _find(settings: Settings, experiment: str, fingerprint: str) -> TrackedRun | None:
-    """The run to reopen; an untracked one if the store fails; None if the store has no such run."""
+    """Return the run to reopen; an untracked one if the store fails; None if the store has no such run."""
     with tracking(f"find the run with fingerprint {fingerprint}"):
         store, runs = _runs_of(settings, experiment, fingerprint)
         # min() keeps the first of equals, and the newest come first
@@ -191,7 +191,7 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
 
 
 def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -> TrackedRun:
-    """A run of MLflow that is written to again."""
+    """Return a run of MLflow that is written to again."""
     models = run.outputs.model_outputs if run.outputs else []
     return TrackedRun(
         store,
@@ -204,7 +204,7 @@ def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -
 
 
 def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Store, list[Any]]:
-    """The open store and its runs with this fingerprint, newest first."""
+    """Return the open store and its runs with this fingerprint, newest first."""
     store = open_store(settings, experiment)
     runs = store.client.search_runs(
         [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
@@ -213,7 +213,7 @@ def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Sto
 
 
 def _provenance() -> dict[str, str]:
-    """Tags for the commit, and for the source and user that MLflow's pages show."""
+    """Return tags for the commit, and for the source and user that MLflow's pages show."""
     tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
     with suppress(OSError, KeyError):  # a container without a user entry
         tags["mlflow.user"] = getpass.getuser()

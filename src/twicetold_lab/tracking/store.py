@@ -126,7 +126,7 @@ def open_store(settings: Settings, experiment: str) -> Store:
 
 
 def connect(uri: str) -> Any:
-    """An `mlflow.MlflowClient` of the store at an address."""
+    """Return an `mlflow.MlflowClient` of the store at an address."""
     prepare()
     from mlflow import MlflowClient
 
@@ -134,7 +134,7 @@ def connect(uri: str) -> Any:
 
 
 def existing(settings: Settings) -> Any:
-    """A client of the store, which is not made if there is none.
+    """Return a client of the store, which is not made if there is none.
 
     Raises:
         FileNotFoundError: if there is no store.
@@ -165,7 +165,7 @@ def insist(write: Callable[[], T]) -> T:
 
 
 def prepare() -> None:
-    """Settings that MLflow reads when it is imported, and less of its talk."""
+    """Set what MLflow reads when it is imported, and have it print less."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     for name in ("alembic", "mlflow.system_metrics"):  # migrations and monitoring are chatty

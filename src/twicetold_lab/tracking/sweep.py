@@ -13,7 +13,7 @@ from twicetold_lab.tracking.store import Settings, Store, insist, open_store, tr
 
 
 def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: str) -> str | None:
-    """The id of the sweep's parent run, made on the first call, and set to running on each.
+    """Return the id of the sweep's parent run, made on the first call, and set to running on each.
 
     Args:
         settings: whether and where.

@@ -112,14 +112,14 @@ def test_answers_are_read_by_calibrate_and_name_ids(twicetold, file):
     twicetold(*ASK, "--id", "id", input="y\n?\nn\n")
     twicetold("label", "questions.csv", "--compare", "letters", "-o", "pairs.csv", "-n", 2)
     done = twicetold("calibrate", "pairs.csv.model", ANSWERS, "-o", "model")
-    assert "got 2, of which 1 say" in done.stderr
+    assert "got 2, of which 1 are duplicates" in done.stderr
 
 
 def test_texts_that_have_nothing_in_common_are_not_asked_about(twicetold, tmp_path):
     (tmp_path / "questions.csv").write_text("text\nred tent\n")
     done = twicetold(*ASK, input="y\n")
     assert done.returncode == 0, done.stderr
-    assert "no other two texts are near enough to ask about" in done.stderr
+    assert "no other pair is similar enough to ask about" in done.stderr
     assert not (tmp_path / ANSWERS).exists()
 
 

@@ -211,7 +211,7 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
     assert "twicetold label FILE -o pairs.csv" in done.stderr
     refused = twicetold("dedupe", questions_file, "--precision", "0.9")
     assert refused.returncode == 1
-    assert "no precision can be promised without labels" in refused.stderr
+    assert "no target precision without labels" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -366,9 +366,9 @@ def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, 
         (
             "left,right,same\n1,2,1\n4,5,\n2,3,1\n3,1,0\n",
             [],
-            "line 5 does not say the same, but lines 4, 2 join its rows",
+            "line 5 keeps its rows apart, but lines 4, 2 join its rows",
         ),
-        ("left,right,same\n4,4,0\n", [], "line 2 does not say the same, but it is a row and itself"),
+        ("left,right,same\n4,4,0\n", [], "line 2 keeps its rows apart, but both are one row"),
         (
             "left,right,same\n1,2,1\n",
             ["--same", "id"],

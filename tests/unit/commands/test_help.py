@@ -87,7 +87,7 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
 
 
 def correct_labels(file):
-    """Say of pairs that most words of one are in the other that they say the same, of no others."""
+    """Say of pairs that most words of one are in the other that they are duplicates, of no others."""
     with file.open(newline="") as read:
         head, *rows = csv.reader(read)
     left, right, label = map(head.index, ("left", "right", "label"))

@@ -63,7 +63,7 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "1 of 12" in done.stderr
-    assert "2 of 12 pairs labelled, 1 skipped: 2 say the same. In pairs.csv" in done.stderr
+    assert "2 of 12 pairs labelled, 1 skipped: 2 duplicates. In pairs.csv" in done.stderr
     assert labels(tmp_path) == ["1", "1"]
     done = twicetold(*command, "--json", input="n\n" * 20)
     assert done.returncode == 0, done.stderr
@@ -151,7 +151,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
         assert not list(tmp_path.glob("pairs.csv*"))
     assert Failure(("label", model, texts, "-o", "pairs.csv", "-n", 0)).code == 2
     stopped = Failure(("label", model, texts, "-o", "new.csv", "-n", 12), input="q\n")
-    assert stopped.said.endswith("0 of 12 pairs labelled: 0 say the same.\n")
+    assert stopped.said.endswith("0 of 12 pairs labelled: 0 duplicates.\n")
     assert not (tmp_path / "new.csv").exists()
     skipping = Failure(("label", model, "faulty.csv", "-o", "pairs.csv", "--skip-bad"), input="y\n")
     assert skipping.code == 0

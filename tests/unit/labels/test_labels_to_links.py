@@ -131,7 +131,7 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
 
 
 def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
-    """By default and by --precision; an index and the card say the same."""
+    """By default and by --precision; an index and the card agree."""
     model, held, kept = trained_on(), [], []
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)

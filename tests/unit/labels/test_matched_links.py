@@ -20,7 +20,7 @@ NAMES = ("one", "other")
 
 
 def candidates(seed, *, count=6_000, bias=-1.0):
-    """Features, and whether pairs say the same: the second feature matters twice as much as the matcher thinks."""
+    """Features, and whether pairs are duplicates: the second feature matters twice as much as the matcher thinks."""
     random = np.random.default_rng(seed)
     columns = {"one": random.normal(-2.0, 2.0, count), "other": random.normal(0.0, 1.5, count)}
     same = random.random(count) < sigmoid(bias + columns["one"] + 2 * columns["other"])
