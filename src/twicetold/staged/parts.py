@@ -28,8 +28,8 @@ def parts_of(folder: Path, progress: Progress = lambda _: None) -> tuple[Part, .
     paths = [path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "_"))]
     if folders := [path.name for path in paths if path.is_dir()]:
         raise ValueError(
-            f"{folder}: expected parts in the folder itself, got the folders {shortly(folders)}: put the parts, or "
-            "links to them, into one folder"
+            f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, got the folders {shortly(folders)}: put the "
+            "parts, or links to them, into one folder"
         )
     for path in paths:
         suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
