@@ -69,7 +69,7 @@ class Command(TyperCommand):
         Raises:
             typer.BadParameter: if an option that takes one value is given several times.
         """
-        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        given: list[Any] = [*self.make_parser(ctx).parse_args(args=list(args))[2]]
         for option in given:
             single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
             if single and given.count(option) > 1:

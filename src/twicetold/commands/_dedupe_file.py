@@ -82,7 +82,8 @@ class TextFile:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             for name in (*needed, *([] if id_column is None else [id_column])):
                 rows.require(name)
-            rows.bad.rows = bad = []
+            bad: list[BadRow] = []
+            rows.bad.rows = bad
             blocks = list(rows.blocks([column], skip_bad=reading.skip_bad))
         tell_left_out(rows.bad)
         texts = [each for block in blocks for each in block.texts(column)]
