@@ -237,7 +237,7 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def compared_in_words(one: str, other: str) -> list[str]:
-    """What two texts have in common, and what only one of them has.
+    """Describe what two texts have in common, and what only one of them has.
 
     Examples:
         >>> from twicetold.matching.terms import compared_in_words
