@@ -91,7 +91,7 @@ def _places(answered: TextFile, side: str, given: Ints, texts: TextFile, *, besi
     """
     names = column_of(texts.names).cast(pa.string())
     asked = column_of(answered.column(side)).cast(pa.string()).take(pa.array(given))
-    place = pc.fill_null(pc.index_in(asked, names), STALE).to_numpy(zero_copy_only=False).astype(np.int64)
+    place = np.array(pc.fill_null(pc.index_in(asked, names), STALE).to_pylist(), np.int64)
     unknown, other = np.flatnonzero(place == STALE), np.empty(0, np.int64)
     if beside:
         noted = column_of(answered.column(f"{side}_text")).take(pa.array(given)).to_pylist()

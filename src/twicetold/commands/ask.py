@@ -138,7 +138,8 @@ def ask_about(
     from twicetold.tables.columns import MISSING, answers_of
 
     with only_process(lock_beside(answers), f"ask {answers}"):
-        pairs, stale = [known or ([], [], [])], ()
+        pairs: list[Any] = [known or ([], [], [])]
+        stale: Any = ()
         if answers.exists():
             of_file, stale = pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True)
             pairs.append(of_file)

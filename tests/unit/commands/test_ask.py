@@ -78,6 +78,20 @@ def test_undo_takes_back_answers_of_this_session_and_of_the_last_one(twicetold, 
     assert same(file) == ["1", ""]
 
 
+def test_a_stale_answer_stays_in_the_file_and_another_question_takes_its_place(twicetold, file, tmp_path):
+    ids = ("--id", "id")
+    twicetold(*ASK, *ids, "-n", 4, input="n\nn\nn\nn\n")
+    gone = rows(file)[1]
+    text = (tmp_path / "questions.csv").read_text()
+    (tmp_path / "questions.csv").write_text(text.replace(gone["left_text"], "corrected"))
+    done = twicetold(*ASK, *ids, "-n", 4, input="y\n")
+    assert "left out 1 of 4 answers about ids that are no longer in" in done.stderr
+    assert rows(file)[0] == gone
+    assert same(file) == ["0"] * 4 + ["1"]
+    twicetold(*ASK, *ids, "-n", 5, input="u\nu\nu\nu\nu\n")
+    assert rows(file) == [gone]
+
+
 def test_a_line_that_is_no_answer_is_named_and_answers_before_it_are_kept(twicetold, file):
     done = twicetold(*ASK, input="y\nperhaps\n")
     assert done.returncode == 1
