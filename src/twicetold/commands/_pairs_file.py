@@ -36,7 +36,7 @@ def pairs_of(
     right: TextFile | None = None,
     unanswered: bool = False,
 ) -> tuple[tuple[Ints, Ints, Any], Ints]:
-    """Return the option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`, and rows of the file that are stale.
+    """Return the option `pairs` of `twicetold.Model.dedupe` or `twicetold.link`, and stale rows of the file.
 
     An answer is stale if an id is gone, or has another text now: it is left out, and a line counts them.
 

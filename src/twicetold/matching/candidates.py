@@ -188,7 +188,7 @@ def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
 
 
 def _heaviest(both: Csr) -> tuple[Csr, int]:
-    """Return the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
+    """Take the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
 
     Returns:
         The entries, and the number of rows that have fewer than that because of `MOST`.
@@ -212,7 +212,8 @@ def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
     """Sum of the values before each one in its row."""
     before = np.cumsum(value) - value
     lengths = np.diff(indptr)
-    return before - np.repeat(before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before, lengths)
+    start: NDArray[Any] = before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before
+    return np.asarray(before - np.repeat(start, lengths))
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
