@@ -17,23 +17,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.features.folded import symbols
-from twicetold.features.letter_tfidf import LetterTfIdf
+from twicetold.features.folded import FoldedTerms, symbols
 from twicetold.normal_form import normal_form
+from twicetold.tables.notation import MINUS, plain_numbers
 
 Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
 WORD = re.compile(r"[^\W_]+")
-PART = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
 CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
-NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
@@ -59,7 +61,7 @@ class Terms:
         measures: (N, T) 1 where a text has this number with this unit or word.
         codes: (N, T) 1 where a text has a code.
         contained: (N, T) 1 where the letters and digits of a text contain the code.
-        symbols: (N, T) 1 where a text has a symbol.
+        signs: (N, T) 1 where a text has a sign, as of `signs_of`.
         prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
         length: (N,) letters and digits.
     """
@@ -77,7 +79,7 @@ class Terms:
     measures: Csr
     codes: Csr
     contained: Csr
-    symbols: Csr
+    signs: Csr
     prefix: NDArray[np.int32]
     length: NDArray[np.float32]
 
@@ -96,8 +98,9 @@ class Terms:
     @classmethod
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
         """Terms of texts that are in their normal form."""
+        folded = list(map(plain_numbers, folded))
         words = list(map(WORD.findall, folded))
-        squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
+        squeezed = list(map(squeeze, folded))
         present, vocabulary = incidence(words)
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
@@ -122,10 +125,15 @@ class Terms:
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
-            symbols=incidence(map(symbols, folded))[0],
+            signs=incidence(map(signs_of, folded))[0],
             prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
+
+
+def squeeze(text: str) -> str:
+    """The letters and digits of a text with plain numbers, and the points of decimals."""
+    return SQUEEZED.sub(r"\1", text)
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
@@ -170,11 +178,11 @@ def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Cs
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
-    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
-    if not any(map(WORD.search, folded)):
+    """(N, T) TF-IDF of letter trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
+    if not any(WORD.search(text) or symbols(text) for text in folded):
         return sparse.csr_array((len(folded), 0), dtype=np.float32), []
-    fitted = LetterTfIdf(3).fit(folded)
-    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.letter_grams_
+    fitted = FoldedTerms(3).fit(folded)
+    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.get_feature_names_out().tolist()
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
@@ -196,20 +204,25 @@ def unit(rows: Csr) -> Csr:
 
 
 def _plain(number: str) -> str:
-    whole, _, fraction = number.partition(".")
-    fraction = fraction.rstrip("0")
-    return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
+    """A number without zeros before it, with its sign."""
+    digits = number.lstrip(MINUS + "0") or "0"
+    return "-" * (not number[0].isdecimal()) + "0" * digits.startswith(".") + digits
 
 
 def codes_of(text: str) -> list[str]:
     """Codes of a text, without their signs."""
-    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
-    return [code for code in found if len(code) in CODE_LENGTHS]
+    found = (squeeze(code) for code in CODE.findall(text) if DIGIT.search(code))
+    return [code for code in found if len(code) - code.count(".") in CODE_LENGTHS]
 
 
 def numbers_of(parts: Sequence[str]) -> list[str]:
     """Numbers among the parts of a text, without zeros that say nothing."""
-    return [_plain(part) for part in parts if part[0].isdecimal()]
+    return [_plain(part) for part in parts if part[-1].isdecimal()]
+
+
+def signs_of(text: str) -> list[str]:
+    """Symbols of a text by which two texts contradict each other: of mathematics, money and charge, `C++` and `C#`."""
+    return [symbol for symbol in symbols(text) if symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")]
 
 
 def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
@@ -220,11 +233,11 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
     """Numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
-        if part[0].isdecimal():
-            after = parts[place + 1] if place + 1 < len(parts) else ""
-            if after and not after[0].isdecimal() and len(after) <= UNIT:
+        if part[-1].isdecimal():
+            after = parts[place + 1] if place + 1 < len(parts) else "0"
+            if not after[-1].isdecimal() and len(after) <= UNIT:
                 found.append((after, _plain(part)))
-            elif place and not parts[place - 1][0].isdecimal():
+            elif place and not parts[place - 1][-1].isdecimal():
                 found.append(("<" + parts[place - 1], _plain(part)))
     return found
 
