@@ -115,7 +115,7 @@ def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    """Numbers and units; opposite signs contradict as numbers do."""
+    """Numbers and units. Opposite signs contradict as numbers do, and then equal numbers do not agree: €5 and $5."""
     both, *alone = _both_and_alone(terms.numbers, left, right)
     both_signs, *signs_alone = _both_and_alone(terms.signs, left, right)
     differ, signs_differ = (np.minimum(*each) > 0 for each in (alone, signs_alone))
@@ -123,12 +123,13 @@ def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     units = _sum(terms.units[left].multiply(terms.units[right]))
     measures = _sum(terms.measures[left].multiply(terms.measures[right]))
     return {
-        "numbers_agree": np.log1p(both),
+        "numbers_agree": np.log1p(both) * ~signs_differ,
         "numbers_contradict": (differ | signs_differ).astype(np.float32),
         "numbers_contradict_all": ((differ & (both == 0)) | (signs_differ & (both_signs == 0))).astype(np.float32),
         **_ends("numbers_alone", np.log1p(mine), np.log1p(theirs)),
         "units_agree": np.log1p(measures),
         "units_contradict": np.log1p(np.maximum(units - measures, 0)),
+        "symbols_differ": np.log1p(np.add(*_both_and_alone(terms.symbols, left, right)[1:])),
     }
 
 

@@ -18,6 +18,7 @@ from twicetold.matching.pair_features import Column, pair_features
 from twicetold.matching.terms import Terms, letter_rows, squeeze
 from twicetold.tables.notation import MONEY, Typed, plain_numbers
 
+NOTHING = " []"  # key of a value without a letter, digit or symbol
 NEAR = 0.5  # similarity
 NEAR_NUMBERS = 0.1  # difference that halves it, as a share of the larger number
 NEAR_DAYS = 30.0
@@ -52,9 +53,9 @@ def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32]
     typed, left, right = Typed.of(values), pairs.left, pairs.right
     plain = list(map(plain_numbers, values))
     keys = [code or f"{squeeze(text)} {symbols(text)}" for code, text in zip(typed.code, plain, strict=True)]
-    key, empty = _numbered(keys), np.array([not value for value in values], bool)
+    key, empty = _numbered(keys), np.array([each == NOTHING for each in keys], bool)
     missing, same = empty[left] | empty[right], key[left] == key[right]
-    code = np.array(list(map(bool, typed.code)))
+    code = np.array(list(map(bool, typed.code)), bool)
     letters = np.where(code[left] & code[right], 0, pair_dots(letter_rows(values)[0], left, right))
     numeric = np.isfinite(typed.number[left]) & np.isfinite(typed.number[right])
     similarity = np.where(same, 1, np.where(numeric, _nearness(typed, left, right), letters))
@@ -69,13 +70,11 @@ def _nearness(typed: Typed, left: NDArray[np.int64], right: NDArray[np.int64]) -
     step = NEAR_DAYS if typed.dates else NEAR_NUMBERS * np.maximum(np.abs(one), np.abs(other))
     apart = np.abs(one - other)
     steps = np.divide(apart, step, out=np.zeros_like(apart), where=apart > 0)
-    unit = _numbered(typed.unit)
-    stated = np.array([bool(each) for each in typed.unit])
-    known = np.array(
-        [not each or each in MONEY.values() for each in typed.unit]
-    )  # 9.50 may be $9.50, and is no 9.50 kg
-    share = np.where(stated[left] & stated[right], 0, np.where(known[left] & known[right], 1, NEAR))
-    share = np.where(unit[left] == unit[right], 1, share)
+    unit, stated = _numbered(typed.unit), np.array(list(map(bool, typed.unit)), bool)
+    money = np.isin(np.array(typed.unit, str), list(MONEY.values()))
+    alone = stated[left] != stated[right]
+    of_money = alone & (money[left] | money[right])  # 9.50 may be $9.50, and is no 9.50 kg
+    share = np.select([unit[left] == unit[right], of_money, alone], [1, 1, NEAR], 0)
     return np.asarray(share * 0.5**steps)
 
 

@@ -61,6 +61,7 @@ class Terms:
         measures: (N, T) 1 where a text has this number with this unit or word.
         codes: (N, T) 1 where a text has a code.
         contained: (N, T) 1 where the letters and digits of a text contain the code.
+        symbols: (N, T) 1 where a text has a symbol.
         signs: (N, T) 1 where a text has a sign, as of `signs_of`.
         prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
         length: (N,) letters and digits.
@@ -79,6 +80,7 @@ class Terms:
     measures: Csr
     codes: Csr
     contained: Csr
+    symbols: Csr
     signs: Csr
     prefix: NDArray[np.int32]
     length: NDArray[np.float32]
@@ -110,6 +112,7 @@ class Terms:
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
+        marks = list(map(symbols, folded))
         letters, grams = letter_rows(folded)
         return cls(
             letters=letters,
@@ -125,7 +128,8 @@ class Terms:
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
-            signs=incidence(map(signs_of, folded))[0],
+            symbols=incidence(marks)[0],
+            signs=incidence(map(signs_of, marks))[0],
             prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
@@ -220,9 +224,9 @@ def numbers_of(parts: Sequence[str]) -> list[str]:
     return [_plain(part) for part in parts if part[-1].isdecimal()]
 
 
-def signs_of(text: str) -> list[str]:
-    """Symbols of a text by which two texts contradict each other: of mathematics, money and charge, `C++` and `C#`."""
-    return [symbol for symbol in symbols(text) if symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")]
+def signs_of(symbols: Sequence[str]) -> list[str]:
+    """Symbols by which two texts contradict each other: of mathematics, money and charge, and those of `C++`, `C#`."""
+    return [symbol for symbol in symbols if symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")]
 
 
 def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-MARKED = re.compile(r"\d+(?:[.,]\d+)+")
+MARKED = re.compile(r"(?<!\d)\d+(?:[.,]\d+)+")
 ENGLISH = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")  # 1,299.00
 CONTINENTAL = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+,\d+")  # 1.299,00
 SWAPPED = str.maketrans(",.", ".,")

@@ -72,6 +72,7 @@ def verdict(one: str, other: str, beside: tuple[str, ...] = ()) -> tuple[str, fl
         ("10 main street", "10 main streets", WORDS, "near"),
         ("oslo", "tokyo", WORDS, "contradict"),
         ("oslo", "", WORDS, "missing"),
+        ("oslo", "-", WORDS, "missing"),
     ],
 )
 def test_values_are_compared_by_the_type_of_their_column(
@@ -87,7 +88,9 @@ def test_similarity_of_dates_is_halved_by_each_thirty_days(apart: int, similarit
     assert verdict("2024-01-31", other)[1] == pytest.approx(similarity)
 
 
-@pytest.mark.parametrize(("other", "similarity"), [("200.5", 1), ("180.45", 0.5), ("100.25", 0.5**5), ("-200.5", 0.5**20)])
+@pytest.mark.parametrize(
+    ("other", "similarity"), [("200.5", 1), ("180.45", 0.5), ("100.25", 0.5**5), ("-200.5", 0.5**20)]
+)
 def test_similarity_of_numbers_is_halved_by_each_tenth_of_the_larger_one(other: str, similarity: float) -> None:
     assert verdict("200.5", other)[1] == pytest.approx(similarity)
 
