@@ -61,8 +61,8 @@ class Terms:
         measures: (N, T) 1 where a text has this number with this unit or word.
         codes: (N, T) 1 where a text has a code.
         contained: (N, T) 1 where the letters and digits of a text contain the code.
-        symbols: (N, T) 1 where a text has a symbol.
-        signs: (N, T) 1 where a text has a sign, as of `signs_of`.
+        symbols: (N, T) 1 where a text has a symbol that is no sign.
+        signs: (N, T) 1 where a text has a sign, as of `is_sign`.
         prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
         length: (N,) letters and digits.
     """
@@ -128,8 +128,8 @@ class Terms:
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
-            symbols=incidence(marks)[0],
-            signs=incidence(map(signs_of, marks))[0],
+            symbols=incidence([mark for mark in some if not is_sign(mark)] for some in marks)[0],
+            signs=incidence(list(filter(is_sign, some)) for some in marks)[0],
             prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
@@ -224,9 +224,9 @@ def numbers_of(parts: Sequence[str]) -> list[str]:
     return [_plain(part) for part in parts if part[-1].isdecimal()]
 
 
-def signs_of(symbols: Sequence[str]) -> list[str]:
-    """Symbols by which two texts contradict each other: of mathematics, money and charge, and those of `C++`, `C#`."""
-    return [symbol for symbol in symbols if symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")]
+def is_sign(symbol: str) -> bool:
+    """True if texts contradict each other by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
+    return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
 
 
 def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:

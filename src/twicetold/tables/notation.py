@@ -30,8 +30,7 @@ AMOUNT = re.compile(
 PHONE = re.compile(r"[+(]?\d(?:[\s()/.-]*\d){6,}")  # or another code of digits, with marks between them
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DATES = (
-    (re.compile(r"(\d{4})-(\d\d?)-(\d\d?)(?:[t ]\d\d:.*)?"), "ymd"),
-    (re.compile(r"(\d{4})[/.](\d\d?)[/.](\d\d?)"), "ymd"),
+    (re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?:[t ]\d\d:.*)?"), "ymd"),
     (re.compile(r"(\d{4})(\d\d)(\d\d)"), "ymd"),
     (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})"), "dmy"),
     (re.compile(r"(\d\d?)\.? ([a-z]{3})[a-z]*\.?,? (\d{4})"), "dmy"),
@@ -74,28 +73,25 @@ class Typed:
         if np.isfinite(days).sum() > present / 2:
             return cls(True, days, no_unit, no_unit)
         plain = list(map(plain_numbers, values))
-        amounts = [amount_of(value) for value in plain]
-        known = sum(each is not None for each in amounts)
-        if known > present / 2 and not _are_codes([value for value in plain if value]):
-            number = np.array([np.nan if each is None else each[0] for each in amounts])
-            return cls(False, number, ["" if each is None else each[1] for each in amounts], no_unit)
+        number, unit = map(list, zip(*map(amount_of, plain), strict=True)) if plain else ([], [])
+        if np.isfinite(number).sum() > present / 2 and not _are_codes([value for value in plain if value]):
+            return cls(False, np.array(number), unit, no_unit)
         codes = [re.sub(r"\D", "", each) if each.isdecimal() or PHONE.fullmatch(each) else "" for each in plain]
         return cls(False, np.full(len(values), np.nan), no_unit, codes)
 
 
 def _are_codes(values: Sequence[str]) -> bool:
     digits = [value for value in values if value.isdecimal()]
-    alone = all(value.isdecimal() or amount_of(value) is None for value in values)
-    return alone and (len(set(map(len, digits))) == 1 or 2 * len(set(digits)) > len(digits))
+    plain = all(value.isdecimal() or np.isnan(amount_of(value)[0]) for value in values)
+    return plain and (len(set(map(len, digits))) == 1 or 2 * len(set(digits)) > len(digits))
 
 
-def amount_of(text: str) -> tuple[float, str] | None:
-    """The number and the unit of a value with plain numbers; None if it is no number, or digits that begin with 0."""
+def amount_of(text: str) -> tuple[float, str]:
+    """The number and the unit of a value with plain numbers; NaN if it is no number, or digits that begin with 0."""
     if (found := AMOUNT.fullmatch(text)) is None:
-        return None
+        return np.nan, ""
     sign, money, number, after = found.groups(default="")
-    unit = money or after
-    return float(number) * (-1 if sign and sign in MINUS else 1), MONEY.get(unit, unit)
+    return float(number) * (-1 if sign and sign in MINUS else 1), MONEY.get(money or after, money or after)
 
 
 def days_of(values: Iterable[str]) -> NDArray[np.float64]:
