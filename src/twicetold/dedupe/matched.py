@@ -92,8 +92,7 @@ class MatchedTexts:
     @property
     def blank(self) -> int:
         """Number of texts without a word, a symbol or a vector, so that they are like no other."""
-        rows = (self.terms.letters, self.terms.words, self.terms.symbols)
-        there = np.sum([np.diff(each.indptr) for each in rows], axis=0) > 0
+        there = np.diff(self.terms.letters.indptr) > 0  # symbols are terms of these, too
         if self.vectors is not None:
             there |= self.vectors.any(axis=1)
         return len(there) - int(np.count_nonzero(there))

@@ -115,22 +115,28 @@ def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    one, other = terms.numbers[left], terms.numbers[right]
-    both = _sum(one.multiply(other))
-    mine, theirs = _sum(one) - both, _sum(other) - both
+    """Numbers and units. Opposite signs contradict as numbers do, and then equal numbers do not agree: €5 and $5."""
+    both, *alone = _both_and_alone(terms.numbers, left, right)
+    both_signs, *signs_alone = _both_and_alone(terms.signs, left, right)
+    differ, signs_differ = (np.minimum(*each) > 0 for each in (alone, signs_alone))
+    mine, theirs = (numbers + signs for numbers, signs in zip(alone, signs_alone, strict=True))
     units = _sum(terms.units[left].multiply(terms.units[right]))
     measures = _sum(terms.measures[left].multiply(terms.measures[right]))
-    symbols = _sum(terms.symbols[left].multiply(terms.symbols[right]))
-    of_one, of_other = _sum(terms.symbols[left]) - symbols, _sum(terms.symbols[right]) - symbols
     return {
-        "numbers_agree": np.log1p(both),
-        "numbers_contradict": ((mine > 0) & (theirs > 0)).astype(np.float32),
-        "numbers_contradict_all": ((mine > 0) & (theirs > 0) & (both == 0)).astype(np.float32),
+        "numbers_agree": np.log1p(both) * ~signs_differ,
+        "numbers_contradict": (differ | signs_differ).astype(np.float32),
+        "numbers_contradict_all": ((differ & (both == 0)) | (signs_differ & (both_signs == 0))).astype(np.float32),
         **_ends("numbers_alone", np.log1p(mine), np.log1p(theirs)),
         "units_agree": np.log1p(measures),
         "units_contradict": np.log1p(np.maximum(units - measures, 0)),
-        "symbols_differ": np.log1p(of_one + of_other),
+        "symbols_differ": np.log1p(np.add(*_both_and_alone(terms.symbols, left, right)[1:])),
     }
+
+
+def _both_and_alone(rows: Csr, left: Rows, right: Rows) -> tuple[Column, Column, Column]:
+    """(P,) numbers of terms that both texts of a pair have, that the left one has alone, and that the right one has."""
+    both = _sum(rows[left].multiply(rows[right]))
+    return both, _sum(rows[left]) - both, _sum(rows[right]) - both
 
 
 def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:

@@ -17,23 +17,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, TypeAlias
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.features.folded import symbols
-from twicetold.features.letter_tfidf import LetterTfIdf
+from twicetold.features.folded import FoldedTerms, symbols
 from twicetold.normal_form import normal_form
+from twicetold.tables.notation import MINUS, plain_numbers
 
 Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
 WORD = re.compile(r"[^\W_]+")
-PART = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
 CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
-NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
@@ -63,7 +65,8 @@ class Terms:
         measures: (N, T) 1 where a text has this number with this unit or word.
         codes: (N, T) 1 where a text has a code.
         contained: (N, T) 1 where the letters and digits of a text contain the code.
-        symbols: (N, T) 1 where a text has a symbol.
+        symbols: (N, T) 1 where a text has a symbol that is no sign.
+        signs: (N, T) 1 where a text has a sign, as of `is_sign`.
         prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
         length: (N,) letters and digits.
     """
@@ -83,6 +86,7 @@ class Terms:
     codes: Csr
     contained: Csr
     symbols: Csr
+    signs: Csr
     prefix: NDArray[np.int32]
     length: NDArray[np.float32]
 
@@ -101,8 +105,9 @@ class Terms:
     @classmethod
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
         """Return terms of texts that are in their normal form."""
+        folded = list(map(plain_numbers, folded))
         words = list(map(WORD.findall, folded))
-        squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
+        squeezed = list(map(squeeze, folded))
         present, vocabulary = incidence(words)
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
@@ -112,6 +117,7 @@ class Terms:
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
+        marks = list(map(symbols, folded))
         letters, grams = letter_rows(folded)
         spelt, crowded = _spelt(vocabulary)
         return cls(
@@ -129,10 +135,16 @@ class Terms:
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
-            symbols=incidence(map(symbols, folded))[0],
+            symbols=incidence([mark for mark in some if not is_sign(mark)] for some in marks)[0],
+            signs=incidence(list(filter(is_sign, some)) for some in marks)[0],
             prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
+
+
+def squeeze(text: str) -> str:
+    """The letters and digits of a text with plain numbers, and the points of decimals."""
+    return SQUEEZED.sub(r"\1", text)
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
@@ -177,11 +189,11 @@ def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Cs
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
-    """Return (N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
-    if not any(map(WORD.search, folded)):
+    """Return (N, T) TF-IDF of trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
+    if not any(WORD.search(text) or symbols(text) for text in folded):
         return sparse.csr_array((len(folded), 0), dtype=np.float32), []
-    fitted = LetterTfIdf(3).fit(folded)
-    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.letter_grams_
+    fitted = FoldedTerms(3).fit(folded)
+    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.get_feature_names_out().tolist()
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
@@ -203,20 +215,25 @@ def unit(rows: Csr) -> Csr:
 
 
 def _plain(number: str) -> str:
-    whole, _, fraction = number.partition(".")
-    fraction = fraction.rstrip("0")
-    return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
+    """A number without zeros before it, with its sign."""
+    digits = number.lstrip(MINUS + "0") or "0"
+    return "-" * (not number[0].isdecimal()) + "0" * digits.startswith(".") + digits
 
 
 def codes_of(text: str) -> list[str]:
     """Return codes of a text, without their signs."""
-    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
-    return [code for code in found if len(code) in CODE_LENGTHS]
+    found = (squeeze(code) for code in CODE.findall(text) if DIGIT.search(code))
+    return [code for code in found if len(code) - code.count(".") in CODE_LENGTHS]
 
 
 def numbers_of(parts: Sequence[str]) -> list[str]:
     """Return numbers among the parts of a text, without zeros that say nothing."""
-    return [_plain(part) for part in parts if part[0].isdecimal()]
+    return [_plain(part) for part in parts if part[-1].isdecimal()]
+
+
+def is_sign(symbol: str) -> bool:
+    """True if texts contradict each other by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
+    return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
 
 
 def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
@@ -227,11 +244,11 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
     """Return numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
-        if part[0].isdecimal():
-            after = parts[place + 1] if place + 1 < len(parts) else ""
-            if after and not after[0].isdecimal() and len(after) <= UNIT:
+        if part[-1].isdecimal():
+            after = parts[place + 1] if place + 1 < len(parts) else "0"
+            if not after[-1].isdecimal() and len(after) <= UNIT:
                 found.append((after, _plain(part)))
-            elif place and not parts[place - 1][0].isdecimal():
+            elif place and not parts[place - 1][-1].isdecimal():
                 found.append(("<" + parts[place - 1], _plain(part)))
     return found
 
@@ -244,11 +261,11 @@ def compared_in_words(one: str, other: str) -> list[str]:
         >>> compared_in_words("Onkyo TX-SR706, 500 W", "onkyo txsr706 800 W")
         ['2 of 7 words in both', 'same code: txsr706', 'numbers differ: 500 and 800']
     """
-    one, other = normal_form([one, other])
+    one, other = map(plain_numbers, normal_form([one, other]))
     words, others = set(WORD.findall(one)), set(WORD.findall(other))
     told = [f"{len(words & others)} of {len(words | others)} words in both"]
     codes = set(codes_of(one)), set(codes_of(other))
-    squeezed = NOT_ALPHANUMERIC.sub("", one), NOT_ALPHANUMERIC.sub("", other)
+    squeezed = squeeze(one), squeeze(other)
     numbers = [set(numbers_of(PART.findall(CODE.sub(_without_code, side)))) for side in (one, other)]
     same = {code for code in codes[0] | codes[1] if code in squeezed[0] and code in squeezed[1]}
     for noun, both, sides in (("code", same, codes), ("number", numbers[0] & numbers[1], numbers)):

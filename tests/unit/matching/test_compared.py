@@ -96,7 +96,11 @@ def test_groups_do_not_chain() -> None:
         (["camera Canon 70DX", "camera Canon 80DX"], "codes_contradict_all", 1),
         (["hose 10 m", "hose 20 m"], "units_contradict", np.log(2)),
         (["hose 10 m", "hose 10m"], "units_contradict", 0),
-        (["learn c++ now", "learn c now"], "symbols_differ", np.log(3)),
+        (["learn c++ now", "learn c now"], "numbers_alone_larger", np.log(3)),
+        (["salt & pepper", "salt @ pepper"], "symbols_differ", np.log(3)),
+        (["learn c++ now", "learn c# now"], "symbols_differ", 0),
+        (["learn c++ now", "learn c# now"], "numbers_contradict_all", 1),
+        (["hose at $5", "hose at €5"], "numbers_agree", 0),
         (["the receiver", "the receivr"], "spelt_share", 1),
         (["some-words", "some words"], "squeezed_equal", 1),
     ],
@@ -135,9 +139,9 @@ def test_the_number_of_pairs_grows_with_the_texts_and_not_with_their_square() ->
 
 def test_further_columns_are_equal_near_contradicting_or_missing() -> None:
     texts = ["canon camera", "canon cameras", "canon camera!"]
-    columns = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
+    columns = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
     rows = {"equal": [0.5, 0, 0], "near": [0.5, 0, 0], "contradict": [0, 0.5, 0.5], "missing": [0, 0.5, 0.5]}
-    left, right = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).rows()
+    left, right = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).rows()
     order = np.lexsort((right, left))  # 0-1, 0-2, 1-2
     for name, values in rows.items():
         np.testing.assert_allclose(columns[f"columns_{name}"][order], values, err_msg=name)

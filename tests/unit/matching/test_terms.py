@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twicetold.matching import terms as module
-from twicetold.matching.terms import CODE_LENGTHS, NOT_ALPHANUMERIC, Terms, incidence
+from twicetold.matching.terms import CODE_LENGTHS, Terms, incidence, squeeze
 
 TEXTS = ["Sony TX-SR706 receiver, 16GB", "sony txsr706", "Straße 5.50 %", "STRASSE 5.5", "", "a tx sr 706 receiver"]
 
@@ -32,7 +32,7 @@ def test_codes_are_found_as_by_a_search_of_strings() -> None:
     draw = np.random.default_rng(0)
     texts = ["".join(draw.choice(list("ab12 -é"), 30)) for _ in range(60)]
     terms = Terms.of(texts)
-    squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in texts]
+    squeezed = [squeeze(text) for text in texts]
     codes = sorted({code for text in squeezed for code in [text[:5]]} | set())
     assert codes
     assert terms.codes.shape[1]
@@ -42,9 +42,9 @@ def test_codes_are_found_as_by_a_search_of_strings() -> None:
 
 
 def _names(texts: list[str]) -> list[str]:
-    found = {NOT_ALPHANUMERIC.sub("", part) for text in texts for part in text.split(" ")}
+    found = {squeeze(part) for text in texts for part in text.split(" ")}
     pieces = {piece for text in texts for piece in text.split(" ")}
-    names = {NOT_ALPHANUMERIC.sub("", piece.strip("-")) for piece in pieces} & found
+    names = {squeeze(piece.strip("-")) for piece in pieces} & found
     return sorted(name for name in names if len(name) in CODE_LENGTHS and any(map(str.isdecimal, name)))
 
 
