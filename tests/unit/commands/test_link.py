@@ -163,7 +163,7 @@ def test_vectors_of_ones_own_are_files_columns_or_a_function(files):
         assert done.exit_code == 0, done.stderr
         written = [float(row["probability"]) for row in rows((files / "out.csv").read_text())]
         assert written == pytest.approx(expected.probability.tolist(), abs=5e-5)
-    with pytest.raises(ValueError, match="as many numbers on both sides"):
+    with pytest.raises(ValueError, match="one length on both sides"):
         library.link(*texts, vectors=(vectors[0], vectors[1][:, :2]))
     with pytest.raises(TypeError, match="those of the left table and of the right one"):
         library.link(*texts, vectors=np.concatenate(vectors))

@@ -105,7 +105,7 @@ def test_another_sense_is_refused(asked):
 
 
 def test_a_sense_is_refused_where_labels_say_what_the_same_is(run, asked):
-    with pytest.raises(ValueError, match="is for texts that nobody has labelled"):
+    with pytest.raises(ValueError, match="needs the generic matcher"):
         twicetold.load(run("tfidf")).dedupe(asked, sense="topic")
 
 

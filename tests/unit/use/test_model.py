@@ -126,7 +126,7 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
     ("options", "message"),
     [
         ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
-        ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
+        ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows, rows, and whether each pair"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitted):
