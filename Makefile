@@ -53,7 +53,8 @@ ui: $(RUNS) ## the MLflow pages of all runs; prints an address for each dataset 
 	@python pipelines/ui.py $(if $(PORT),--port $(PORT))
 
 bench: .venv/ready ## speed as ratios in one run: losses, training, data path, encoding, search, dedupe
-	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done
+	@failed=; for file in benchmarks/bench_*.py; do python $$file $(ARGS) || failed="$$failed $$file"; done; \
+	  [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 gpu-check: .venv/ready ## does every family learn on the GPU, in 32 bits and in bf16, what it learns on the CPU?
 	@python tools/gpu_check.py $(ARGS)

@@ -65,8 +65,6 @@ class Took:
     way: str
     texts: int
     """Or pairs, of `pairs`."""
-    wall: float
-    """Seconds by the clock."""
     cpu: float
     """Seconds of processor time."""
     peak: float
@@ -204,10 +202,10 @@ def measured(way: str, count: int) -> Took:
             run = by_pairs(texts, Path(folder))
         else:
             run = by_faiss(texts, cells=way == "faiss, cells")
-        clock, processor = time.perf_counter(), time.process_time()
+        began = time.process_time()
         found = run()
-        wall, cpu = time.perf_counter() - clock, time.process_time() - processor
-    return Took(way, count, wall, cpu, peak_resident() / 2**30, found, steps)
+        cpu = time.process_time() - began
+    return Took(way, count, cpu, peak_resident() / 2**30, found, steps)
 
 
 def in_process(way: str, count: int) -> Took:
@@ -293,11 +291,11 @@ def main(arguments: list[str] | None = None) -> None:
         for way in ways_of(count, options.ways.split(";")):
             results.append(took := in_process(way, count))
             steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in took.steps.items())
-            print(f"{way:<14}{count:>9,}{took.cpu:9.1f} s CPU {took.wall:8.1f} s {took.peak:6.2f} GB   {took.found}")
+            print(f"{way:<14}{count:>9,}{took.cpu:9.1f} s CPU {took.peak:6.2f} GB   {took.found}")
             print(f"{'':<14}{steps}" if steps else "", end="\n" if steps else "", flush=True)
     took = in_process("pairs", options.pairs or max(sizes))
-    rate = f"{took.texts / took.cpu:,.0f} a second of processor time, {took.texts / took.wall:,.0f} by the clock"
-    print(f"{'pairs':<14}{took.texts:>9,}{took.cpu:9.1f} s CPU {took.wall:8.1f} s {took.peak:6.2f} GB   {rate}\n")
+    rate = f"{took.texts / took.cpu:,.0f} a second of processor time"
+    print(f"{'pairs':<14}{took.texts:>9,}{took.cpu:9.1f} s CPU {took.peak:6.2f} GB   {rate}\n")
     print(table(results), flush=True)
     if options.json:
         options.json.write_text(json.dumps([asdict(each) for each in (*results, took)], indent=1) + "\n")

@@ -8,14 +8,14 @@ of which some share a cluster (E = 128, float32):
 - `twicetold`: `InfoNce`, in blocks of rows.
 - `dense`: the same from one B×B matrix and its mask, with `cross_entropy`, as sentence-transformers'
   MultipleNegativesSymmetricRankingLoss does (which has no mask).
-- `pml`: pytorch-metric-learning's `NTXentLoss` on the 2B texts with their clusters. It compares every positive pair
-  with every negative pair of the batch (at B = 256 in more memory than 10 GB), so it is there at B = 64 only. All texts
-  are anchors to it, and all of a cluster positives, so the number it gives is another one.
+- `pml`: pytorch-metric-learning's `NTXentLoss`, which is given the same pairs. It compares every positive pair with
+  every negative pair of the batch, so it is there at B = 64 only.
 
-Beside them, without a yardstick: the other objectives that compare all rows.
+These three have to give the same loss, or the run ends. Beside them, without a yardstick: the other objectives that
+compare all rows.
 
-Times are of runs that take turns; the ratio is that of the medians. Peak extra memory is what the first call adds to a
-fresh process's peak resident size. `--threads 1` gives ratios that can be trusted on a busy machine.
+Times are of the processor, on one thread unless `--threads` says more, of runs that take turns; the ratio is that of
+the medians. Peak extra memory is what the first call adds to a fresh process's peak resident size.
 """
 
 import argparse
@@ -62,13 +62,17 @@ def dense(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
 
 
 def metric_learning() -> Loss:
-    """All texts with their clusters."""
+    """The same pairs, as indices of anchors and positives, and of anchors and negatives."""
     from pytorch_metric_learning.losses import NTXentLoss
 
     loss = NTXentLoss(temperature=TEMPERATURE)
 
     def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
-        value: Tensor = loss(torch.cat([anchor, positive]), group.repeat(2))
+        own = torch.arange(len(group))
+        pairs = own, own, *torch.nonzero(group[:, None] != group, as_tuple=True)
+        sides = (anchor, positive), (positive, anchor)
+        one, other = (loss(left, indices_tuple=pairs, ref_emb=right, ref_labels=group) for left, right in sides)
+        value: Tensor = (one + other) / 2
         return value
 
     return of
@@ -121,7 +125,7 @@ def the_loss(name: str) -> Loss:
 
 
 def batch(size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Pairs with a cosine of about 0.5; every `IN_A_CLUSTER` rows say the same."""
+    """Pairs with a cosine of about 0.5; every `IN_A_CLUSTER` rows are duplicates."""
     generator = torch.Generator().manual_seed(size)
     group = torch.arange(size) // IN_A_CLUSTER
     centre = torch.randn(int(group[-1]) + 1, EMBEDDING, generator=generator)[group]
@@ -130,12 +134,12 @@ def batch(size: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def once(loss: Loss, data: tuple[Tensor, Tensor, Tensor]) -> tuple[float, float]:
-    """Seconds of one forward and backward pass, and the loss."""
+    """Seconds of the processor for one forward and backward pass, and the loss."""
     data[0].grad = data[1].grad = None
-    start = time.perf_counter()
+    start = time.process_time()
     value = loss(*data)
     value.backward()  # type: ignore[no-untyped-call]
-    return time.perf_counter() - start, value.item()
+    return time.process_time() - start, value.item()
 
 
 def extra_memory(name: str, size: int, threads: int) -> int:
@@ -155,7 +159,11 @@ def peak_of(name: str, size: int) -> int:
 
 
 def compare(size: int, names: tuple[str, ...], runs: int) -> None:
-    """Time ways that take turns, and print them, with ratios to the first."""
+    """Time ways that take turns, and print them, with ratios to the first.
+
+    Raises:
+        AssertionError: if those of `COMPARED` differ in their loss.
+    """
     losses, data = {name: the_loss(name) for name in names}, batch(size)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     values: dict[str, float] = {}
@@ -165,6 +173,9 @@ def compare(size: int, names: tuple[str, ...], runs: int) -> None:
             if turn:
                 seconds[name].append(duration)
     first, *_ = names
+    if first in COMPARED:
+        for value in values.values():
+            torch.testing.assert_close(value, values[first], rtol=1e-5, atol=0)
     peaks = {name: extra_memory(name, size, torch.get_num_threads()) for name in names}
     for name in names:
         median, fastest = statistics.median(seconds[name]), min(seconds[name])
@@ -179,13 +190,13 @@ def compare(size: int, names: tuple[str, ...], runs: int) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="without B = 4096")
-    parser.add_argument("--threads", type=int, help="threads for all, torch's own choice by default")
+    parser.add_argument("--quick", action="store_true", help="without B = 4096 and the other objectives")
+    parser.add_argument("--sizes", help="values of B, with commas between")
+    parser.add_argument("--threads", type=int, default=1, help="threads for all")
     parser.add_argument("--peak-of", choices=COMPARED + OTHERS, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    torch.set_num_threads(options.threads)
     if options.peak_of:
         print(peak_of(options.peak_of, options.size))
         return
@@ -194,10 +205,11 @@ def main(arguments: list[str] | None = None) -> None:
         f"float32, {torch.get_num_threads()} threads"
     )
     print(f"{'B':>5}  {'way':<18}{'median':>12} {'fastest':>12} {'ratio':>8}  {'extra memory':>12} {'ratio':>8}  loss")
-    for size in (64, 1024) if options.quick else (64, 1024, 4096):
+    sizes = [int(size) for size in (options.sizes or ("64,1024" if options.quick else "64,1024,4096")).split(",")]
+    for size in sizes:
         compare(size, COMPARED if size <= LARGEST_OF_PML else COMPARED[:2], 7)
     if not options.quick:
-        compare(4096, OTHERS, 3)
+        compare(sizes[-1], OTHERS, 3)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A dedupe of a folder in stages by number of texts: processor time, memory, disk, agreement with true groups.
 
-    python benchmarks/bench_staged.py [--texts 125000,250000,500000] [--workers 2] [--memory 2GB] [--json FILE]
+    python benchmarks/bench_staged.py [--quick] [--texts 125000,250000] [--workers 2] [--memory 2GB] [--json FILE]
     python benchmarks/bench_staged.py --peers [--texts 125000]
 
 Texts are those of `staged_texts`, in eight Parquet parts. The model compares WordLlama's vectors (extra `static`) by
@@ -27,6 +27,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+from bench_throughput import OF_QUORA, texts_of
 from sklearn.metrics import adjusted_rand_score
 from staged_texts import write_parts
 
@@ -34,8 +35,9 @@ from twicetold.neighbours.components import components
 from twicetold.trained.fitted import FILES, _installed
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.memory import peak_resident
+from twicetold_lab.data.sources.quora import FILE
 
-TEXTS, PARTS, COSINE, KNOWN = (125_000, 250_000, 500_000), 8, 0.9, 20_000
+TEXTS, QUICK, PARTS, COSINE, KNOWN = (125_000, 250_000, 500_000), (2_000, 4_000), 8, 0.9, 20_000
 JACCARD, PERMUTATIONS, BANDS = 0.7, 128, 16
 STAGES = ".stages"
 
@@ -98,7 +100,7 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
         line = [sys.executable, "-m", "twicetold.commands", "dedupe", str(model), str(place / "in")]
         line += ["-o", str(place / "out"), "--threshold", str(COSINE)]
         line += ["--folder", f"workers={workers}", "--folder", f"memory={memory}"]
-        began, before = time.monotonic(), psutil.Process().cpu_times()
+        before = psutil.Process().cpu_times()
         process = subprocess.Popen([*line, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         watch = Watch(process, place / "out")
         watch.start()
@@ -110,7 +112,6 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
         group = read_parts(place / "out")["group"].to_numpy()
         return {
             "texts": count,
-            "wall": time.monotonic() - began,
             "cpu": sum(
                 getattr(after, f"children_{each}") - getattr(before, f"children_{each}") for each in ("user", "system")
             ),
@@ -185,17 +186,22 @@ def exponent(results: Sequence[dict[str, Any]]) -> float:
     return float(np.polyfit(texts, cpu, 1)[0])
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--texts", default=",".join(map(str, TEXTS)))
+    parser.add_argument("--quick", action="store_true", help="a few thousand texts")
+    parser.add_argument("--texts", help="numbers of texts, with commas between")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    sizes = [int(n) for n in options.texts.split(",")] if options.texts else QUICK if options.quick else TEXTS
+    if max(sizes) > max(QUICK) and texts_of(1)[1] != OF_QUORA:
+        print(f"nothing measured: set TWICETOLD_MIRROR to a folder that has quora/{FILE}, or give --quick")
+        return
     results = []
-    for count in map(int, options.texts.split(",")):
+    for count in sizes:
         if options.peers:
             for name in PEERS:
                 with get_context("spawn").Pool(1) as alone:  # its peak of memory is its own
@@ -206,7 +212,7 @@ def main() -> None:
             continue
         results.append(took := measured(count, options.workers, options.memory))
         print(
-            f"{count:>10,} texts {took['cpu']:8.1f} s CPU {took['wall']:8.1f} s {took['memory'] / 1e6:7,.0f} MB "
+            f"{count:>10,} texts {took['cpu']:8.1f} s CPU {took['memory'] / 1e6:7,.0f} MB "
             f"{took['disk'] / 1e9:6.2f} GB on disk, ARI {took['ari']:.3f}, {took['links']:,} links",
             flush=True,
         )

@@ -18,8 +18,8 @@ The last two come with `pip install -e '.[bench]'`, and are left out where they 
 
 Texts are the questions of Quora where `TWICETOLD_MIRROR` is a folder that has them, else generated ones. All ways have
 the same number of threads, one by default, for tokenizers as for matrices. Each encodes some texts to warm up; then
-they take turns, and medians are shown: texts a second by the clock, and texts for each second of processor time, which
-other work on the same cores disturbs less. The ratio is of the latter, to the first way.
+they take turns, and medians are shown: texts for each second of processor time. The ratio is to the first way. Two ways
+of the same vectors (`potion` and `model2vec`, `wordllama` and `WordLlama`) have to give the same, or the run ends.
 
 Then one pair of texts is scored at a time, in milliseconds of processor time: by a featuriser that keeps what it made
 of its vocabulary (`features.cached`), as a loaded model does, and by a new copy of it for each pair.
@@ -40,6 +40,7 @@ import torch
 from bench_sequences import questions
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 from twicetold.features.rows import Featuriser
@@ -49,6 +50,7 @@ from twicetold_lab.data.sources.quora import COLUMNS, FILE
 from twicetold_lab.data.sources.source_table import read_quoted
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm", "wordllama", "potion")
+SAME = {"potion": "model2vec", "wordllama": "WordLlama"}
 POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
 WARM_UP = 256
 PAIRWISE = ("static", "dssm", "fasttext", "tfidf", "bm25")
@@ -150,27 +152,31 @@ def ways_of(texts: Sequence[str]) -> tuple[dict[str, Encode], list[str]]:
     peers: dict[str, Callable[[], tuple[Encode, str]]] = {"model2vec": lambda: model2vec(texts), "WordLlama": wordllama}
     for name, peer in peers.items():
         try:
-            ways[name], note = peer()
+            way, note = peer()
+            ways[f"{name}, random" if "random" in note else name] = way
             notes.append(f"{name}: {note}")
         except Missing as error:
             notes.append(f"without {name}: {error}")
     return ways, notes
 
 
-def rates_of(ways: dict[str, Encode], texts: Sequence[str], rounds: int) -> dict[str, tuple[float, float]]:
-    """Median texts a second of each way, by the clock and by processor time; they take turns."""
-    for encode in ways.values():
-        encode(texts[:WARM_UP])
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+def rates_of(ways: dict[str, Encode], texts: Sequence[str], rounds: int) -> dict[str, float]:
+    """Median texts a second of processor time of each way; they take turns.
+
+    Raises:
+        AssertionError: if two ways of the same vectors differ.
+    """
+    first = {name: np.asarray(encode(texts[:WARM_UP])) for name, encode in ways.items()}
+    for ours, theirs in SAME.items():
+        if {ours, theirs} <= first.keys():
+            np.testing.assert_allclose(*(normalize(first[name]) for name in (ours, theirs)), atol=1e-3)
+    taken: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, encode in ways.items():
-            clock, processor = time.perf_counter(), time.process_time()
+            begun = time.process_time()
             encode(texts)
-            taken[name].append((time.perf_counter() - clock, time.process_time() - processor))
-    return {
-        name: tuple(len(texts) / statistics.median(column) for column in zip(*times, strict=True))
-        for name, times in taken.items()
-    }
+            taken[name].append(time.process_time() - begun)
+    return {name: len(texts) / statistics.median(times) for name, times in taken.items()}
 
 
 def pair_milliseconds(name: str, known: Sequence[str], texts: Sequence[str]) -> tuple[float, float]:
@@ -190,6 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer texts and rounds")
+    parser.add_argument("--texts", type=int, help="to encode, and half as many to learn vocabularies from")
     parser.add_argument("--threads", type=int, default=1, help="of every way; 1 by default")
     options = parser.parse_args(arguments)
     # read by the tokenizers' Rust code when it first starts threads
@@ -197,6 +204,8 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(options.threads)
     logging.getLogger("httpx").setLevel(logging.ERROR)
     count, further, rounds = SIZES["quick" if options.quick else "full"]
+    if options.texts:
+        count, further = options.texts, options.texts // 2
     known, what = texts_of(count + further)
     texts, known = known[:count], known[count:]
     words = statistics.mean(len(text.split()) for text in texts)
@@ -206,13 +215,13 @@ def main(arguments: list[str] | None = None) -> None:
         rates = rates_of(ways, texts, rounds)
         pairs = {name: pair_milliseconds(name, known, texts) for name in PAIRWISE}
     print(f"{len(texts):,} {what}, {words:.1f} words each, {options.threads} thread(s), {rounds} rounds")
-    print(f"  {'way':<14}{'numbers':>9}{'texts/s':>12}{'texts/CPU s':>14}{'ratio':>10}")
-    _, first = next(iter(rates.values()))
-    for name, (clock, processor) in rates.items():
-        print(f"  {name:<14}{width[name]:>9}{clock:>12,.0f}{processor:>14,.0f}{processor / first:>9.3f}x", flush=True)
-    print(f"  {'one pair':<14}{'ms':>9}{'nothing kept':>14}{'ratio':>10}")
+    print(f"  {'way':<18}{'numbers':>9}{'texts/CPU s':>14}{'ratio':>10}")
+    first = next(iter(rates.values()))
+    for name, rate in rates.items():
+        print(f"  {name:<18}{width[name]:>9}{rate:>14,.0f}{rate / first:>9.3f}x", flush=True)
+    print(f"  {'one pair':<18}{'ms':>9}{'nothing kept':>14}{'ratio':>10}")
     for name, (kept, anew) in pairs.items():
-        print(f"  {name:<14}{kept:>9.2f}{anew:>14.2f}{kept / anew:>9.3f}x")
+        print(f"  {name:<18}{kept:>9.2f}{anew:>14.2f}{kept / anew:>9.3f}x")
     for note in notes:
         print(f"  {note}")
 

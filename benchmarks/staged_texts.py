@@ -4,20 +4,17 @@ A text is the first half of a question and the second half of another one, so tw
 and nine of ten are like no other one. The tenth is in groups of two or more, whose sizes have a heavy tail (Pareto's,
 with exponent 1.5): copies in which one to three words are left out, changed by a letter, or moved.
 
-Questions are those of Quora: `TWICETOLD_MIRROR` has to be a folder that has them. Those that can be generated are so
-alike that links would grow with the square of their number.
+Questions are those of Quora where `TWICETOLD_MIRROR` is a folder that has them. Generated ones are so alike that links
+grow with the square of their number: they do for a few thousand texts.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from bench_throughput import OF_QUORA, texts_of
-
-from twicetold_lab.data.sources.quora import FILE
+from bench_throughput import texts_of
 
 AT_ONCE = 50_000  # texts that are made and shuffled at a time
 SHARE, TAIL = 0.1, 1.5  # of texts in groups, and Pareto's exponent of their sizes
@@ -26,14 +23,8 @@ LETTERS = "etaoinshrdlu"
 
 
 def generate(count: int, *, seed: int = 0) -> Iterator[tuple[list[str], list[int]]]:
-    """Texts and the group of each, in blocks.
-
-    Raises:
-        SystemExit: if there are no questions of Quora.
-    """
-    source, what = texts_of(200_000)
-    if what != OF_QUORA:
-        sys.exit(f"needs questions of Quora: set TWICETOLD_MIRROR to a folder that has quora/{FILE}")
+    """Texts and the group of each, in blocks."""
+    source, _ = texts_of(min(200_000, 2 * count))
     words = [text.split() for text in source if text]
     made = groups = 0
     number = 0

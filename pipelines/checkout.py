@@ -6,7 +6,8 @@ that `compose` renders.
 
 With `--help` a script answers and ends here, before it imports anything large (`twicetold_lab.grid.script_help`).
 
-`PYTHONPATH` is for the processes that a script starts and that are no scripts: workers of a launcher, of a pool.
+`PYTHONPATH` is for the processes that a script starts and that are no scripts: workers of a pool, and jobs of a
+launcher, which import the scripts and the plugin beside them as well.
 """
 
 import os
@@ -16,8 +17,9 @@ HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH
 SOURCE = os.path.join(HOME, "src")  # noqa: PTH118
 
 sys.path.insert(0, SOURCE)
-if SOURCE not in (paths := os.environ.get("PYTHONPATH", "").split(os.pathsep))[:1]:
-    os.environ["PYTHONPATH"] = os.pathsep.join([SOURCE, *filter(None, paths)])
+OURS = [SOURCE, os.path.join(HOME, "pipelines")]  # noqa: PTH118
+if (paths := os.environ.get("PYTHONPATH", "").split(os.pathsep))[:2] != OURS:
+    os.environ["PYTHONPATH"] = os.pathsep.join([*OURS, *filter(None, paths)])
 
 import twicetold.command_line  # noqa: E402 (before all others for its effects)
 

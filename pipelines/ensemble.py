@@ -25,7 +25,8 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.trained.model_folder import recipes, save_ensemble
+from twicetold.trained.folder_files import recipes
+from twicetold.trained.model_folder import save_ensemble
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now

@@ -31,7 +31,8 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.files import write_file, write_json
 from twicetold.printable import print
-from twicetold.trained.model_folder import load_model, recipes
+from twicetold.trained.folder_files import recipes
+from twicetold.trained.model_folder import load_model
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus

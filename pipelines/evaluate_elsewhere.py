@@ -23,7 +23,8 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.trained.model_folder import load_model, recipes, trained_on
+from twicetold.trained.folder_files import recipes
+from twicetold.trained.model_folder import load_model, trained_on
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.recipe import READ_BY

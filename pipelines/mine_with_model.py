@@ -23,7 +23,7 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
 from twicetold.printable import print
-from twicetold.trained.model_folder import recipes
+from twicetold.trained.folder_files import recipes
 from twicetold.trained.provenance import pretrained_on_of, seen_of
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now

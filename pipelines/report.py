@@ -91,8 +91,8 @@ def results(
     commits = "several commits, the last one" if earlier else "commit"
     made = (
         f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of "
-        f"{commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
-        f"from download to evaluation takes about {hours:.1f} hours there.\n"
+        f"{commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. The "
+        f"{len(observed['stages'])} stages that were timed take about {hours:.1f} hours there.\n"
     )
     for ran in observed.get("environments", []):
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"

@@ -4,8 +4,9 @@ Examples:
     python tools/learn_matcher.py ../data src/twicetold/matching/generic.json
     python tools/learn_matcher.py ../data build/held_out.json --without products questions titles
 
-Each file of the mirror is read, each set of numbers is learnt, and each stands on one line. With `--without`, a set is
-of all kinds of files but one: `twicetold_lab/scoring/held_out.json`, by which the default is evaluated on such data.
+Each file of the mirror is read, each set of numbers is learnt, and each stands on one line; a checksum of them is last.
+With `--without`, a set is of all kinds of files but one: `twicetold_lab/scoring/held_out.json`, by which the default is
+evaluated on such data.
 """
 
 import sys
@@ -17,6 +18,7 @@ import checkout  # noqa: F401 (for its effects)
 import argparse
 import json
 
+from twicetold.matching.matcher import CHECKSUM, checksum
 from twicetold_lab.matching.learning import generic_numbers, held_out_numbers
 
 
@@ -28,7 +30,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", metavar="KIND")
     asked = parser.parse_args()
     learnt = held_out_numbers(asked.mirror, asked.without) if asked.without else generic_numbers(asked.mirror)
-    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in learnt.items()]
+    sets = [f'"{name}": {json.dumps(numbers)}' for name, numbers in {**learnt, CHECKSUM: checksum(learnt)}.items()]
     asked.file.write_text("{\n" + ",\n".join(sets) + "\n}\n", encoding="utf-8")
 
 

@@ -81,7 +81,7 @@ class Row:
     """Figures of one file.
 
     Args:
-        file: it.
+        file: the labelled file.
         scores: of groups, by column; None where a library compares nothing.
         dropped: rows that are left, by column.
     """

@@ -33,7 +33,7 @@ from twicetold_lab.matching.sources import same_files
 
 AIMED = 0.9
 Run = tuple[NDArray[np.float64], NDArray[np.bool_], Sequence[LinkEstimate]]
-"""Scores of all candidates after a draw was labelled, whether they say the same, and what is promised."""
+"""Scores of all candidates after a draw was labelled, whether they are duplicates, and what is promised."""
 
 
 @dataclass(frozen=True)

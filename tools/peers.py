@@ -143,7 +143,7 @@ def read_split(corpus: Corpus, split: str) -> Texts:
     """The texts of a split whose group is known."""
     found = duplicate_groups(corpus, split, classes=CLASSES)
     if found is None:
-        raise SystemExit(f"{corpus.name} has no groups of texts that say the same: name other data")
+        raise SystemExit(f"{corpus.name} has no groups of duplicates: name other data")
     group, codes = found
     known = codes != UNKNOWN
     texts = corpus.texts.take(corpus.members[split][known]).to_pylist()

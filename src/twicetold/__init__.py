@@ -40,5 +40,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, also those not imported yet."""
+    """Return the public names, also those not imported yet."""
     return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})

@@ -1,10 +1,12 @@
 """Start and end of the scripts of `pipelines/`.
 
-They import this module before all others, because the import has two effects:
+They import this module before all others, because the import has three effects:
 
 - Ctrl-C ends the script with one line, also while it imports large packages or Hydra composes the configuration.
 - A stage that DVC started ends when DVC is killed. Otherwise it would go on, and the next `dvc repro` would start it
   once more.
+- A standard stream that is closed, as by `<&-`, is an input at its end, an output without a reader, or discards errors.
+  Otherwise the next file that is opened would take its number.
 """
 
 import ctypes
@@ -42,6 +44,20 @@ def _stop_although_ignored(ignored: "sys.UnraisableHookArgs") -> None:
         sys.__unraisablehook__(ignored)
 
 
+def _replace_closed_streams() -> None:
+    """Open the standard streams that are None."""
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
+    if sys.stdout is None:
+        read, write = os.pipe()
+        os.close(read)
+        os.dup2(write, 1)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+_replace_closed_streams()
 sys.excepthook = _stop_in_one_line
 sys.unraisablehook = _stop_although_ignored
 if STAGE in os.environ:

@@ -35,27 +35,27 @@ class SparseRows:
         return len(self.offsets) - 1
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "SparseRows":
-        """The same rows on another device."""
+        """Return the same rows on another device."""
         values = None if self.values is None else self.values.to(device, non_blocking=non_blocking)
         indices = self.indices.to(device, non_blocking=non_blocking)
         offsets = self.offsets.to(device, non_blocking=non_blocking)
         return SparseRows(indices, offsets, values, self.width, self.lengths)
 
     def known_lengths(self) -> Int64[np.ndarray, " B"]:
-        """(B,) entries of each row; asks the device if `lengths` is None."""
+        """Return (B,) entries of each row; asks the device if `lengths` is None."""
         return self.offsets.diff().cpu().numpy() if self.lengths is None else self.lengths
 
     def rows(self) -> Int64[Tensor, " K"]:
-        """(K,) int64 row of each entry."""
+        """Return (K,) int64 row of each entry."""
         return torch.repeat_interleave(self.offsets.diff(), output_size=len(self.indices))
 
     def rows_with(self, chosen: Bool[Tensor, " K"]) -> Bool[Tensor, " B"]:
-        """(B,) which rows have a chosen entry."""
+        """Return (B,) which rows have a chosen entry."""
         counts = torch.zeros(len(self), dtype=torch.int32, device=chosen.device)
         return counts.index_add_(0, self.rows(), chosen.to(torch.int32)) > 0
 
     def values_or_ones(self) -> Float[Tensor, " K"]:
-        """(K,) float32 values, ones if none are stored."""
+        """Return (K,) float32 values, ones if none are stored."""
         return torch.ones(len(self.indices), device=self.indices.device) if self.values is None else self.values
 
 
@@ -101,11 +101,11 @@ class LinearLogits:
         return torch.Size((len(self.hidden), len(self.weight)))
 
     def dense(self) -> Float[Tensor, "B V"]:
-        """(B, V) logits."""
+        """Return (B, V) logits."""
         return F.linear(self.hidden, self.weight, self.bias)
 
     def sigmoid(self) -> Float[Tensor, "B V"]:
-        """(B, V) output of the decoder."""
+        """Return (B, V) output of the decoder."""
         return self.dense().sigmoid()
 
 
@@ -156,7 +156,7 @@ class EncodedBatch:
 
 
 def unit_vectors(vectors: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
-    """Vectors divided by their length; a zero vector stays zero, and its gradient stays small."""
+    """Return vectors divided by their length; a zero vector stays zero, and its gradient stays small."""
     lengths = vectors.norm(dim=-1, keepdim=True)
     scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
     return scaled

@@ -11,7 +11,7 @@ from typing import Any
 from twicetold.printable import printable, without_passwords
 
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
-EXPECTED = (ValueError, TypeError, OSError)
+EXPECTED = (ValueError, TypeError, OSError, MemoryError)
 OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
 OURS = ("twicetold", "twicetold_lab.grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
 RAISE = opcode.opmap["RAISE_VARARGS"]
@@ -59,7 +59,7 @@ def readable_errors() -> Iterator[None]:
 
 
 def where_from(error: BaseException, variable: str) -> str:
-    """A line that names the variable for the traceback; empty where the message is ours and says what to do.
+    """Return a line that names the variable for the traceback; empty where the message is ours and says what to do.
 
     An error of the operating system names a file. Any other one that a library raised is none that this package
     expected in these words.
@@ -76,16 +76,22 @@ def where_from(error: BaseException, variable: str) -> str:
         package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         stated = trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE  # else Python itself raised it, by a mistake
         ours = stated and package in OURS
-    return "" if ours or isinstance(error, OSError) else f"\n(set {variable}=1 to see where it came from)"
+    return (
+        "" if ours or isinstance(error, (OSError, MemoryError)) else f"\n(set {variable}=1 to see where it came from)"
+    )
 
 
 def shown(error: BaseException) -> str:
-    """The message of an error, without control characters and without passwords."""
-    return printable(without_passwords(error))
+    """Return the message of an error, without control characters and without passwords."""
+    message = printable(without_passwords(error))
+    if not isinstance(error, MemoryError):
+        return message
+    reason = f" ({message})" if message else ""
+    return f"expected more memory than there is{reason}: close other programs, or give fewer or shorter texts"
 
 
 def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> ValueError:
-    """The one message for a folder from elsewhere that cannot be read, whatever a file in it brought about.
+    """Return the one message for a folder from elsewhere that cannot be read, whatever a file in it brought about.
 
     Args:
         folder: from elsewhere.
@@ -102,7 +108,7 @@ def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> Val
 
 
 def _expected(error: Exception) -> Exception | None:
-    """The error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
+    """Return the error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
     if type(error).__module__.startswith(("hydra.", "omegaconf.")):
         return error.__cause__ if isinstance(error.__cause__, EXPECTED) else error
     return error if isinstance(error, EXPECTED) or type(error).__name__ == OF_LIGHTNING else None

@@ -47,7 +47,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table with a head as comma-separated values."""
+    """Return a table with a head as comma-separated values."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
@@ -150,7 +150,7 @@ def _naming_a_full_disk(path: Path) -> Iterator[None]:
 
 
 def _made_beside(path: Path, make: Callable[..., None], *, suffix: str = "") -> tuple[Path, int]:
-    """A new temporary file or folder beside `path`, and the mode that it shall have when it takes the place of `path`.
+    """Make a temporary file or folder beside `path`; return it and the mode that it shall have in place of `path`.
 
     Its name is short, as that of `path` may be as long as a name can be. What replaces something is its owner's alone
     until then, as the former mode may be narrower than what the umask leaves.
@@ -344,7 +344,7 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def _held(lock: Path, busy: Callable[[IO[str]], None]) -> Iterator[IO[str]]:
-    """The file of a lock that this process holds; `busy` waits or raises if another one does."""
+    """Provide the file of a lock that this process holds; `busy` waits or raises if another one does."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with open_lock(lock) as file:
@@ -362,7 +362,7 @@ def _held(lock: Path, busy: Callable[[IO[str]], None]) -> Iterator[IO[str]]:
 
 
 def lock_beside(path: Path) -> Path:
-    """The lock of whoever makes or changes `path`."""
+    """Return the lock of whoever makes or changes `path`."""
     name = path.name
     if len(os.fsencode(name)) > LONGEST_NAME:
         name = f"{name[:SHORT]}.{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
@@ -401,6 +401,6 @@ def _no_lock(lock: Path, status: os.stat_result) -> ValueError:
 
 
 def _is_at(file: IO[str], path: Path) -> bool:
-    """True if an open file still is the one of this name: a process that held a lock has removed it at its end."""
+    """Return true if an open file still is the one of this name: a process that held a lock removed it at its end."""
     state = _state(path)
     return state is not None and state[0] == os.fstat(file.fileno()).st_ino

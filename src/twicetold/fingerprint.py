@@ -13,7 +13,7 @@ LENGTH = 16  # hexadecimal digits, that is 64 bits
 
 
 def fingerprint(learning: Mapping[str, Any], data_digest: str) -> str:
-    """Hash of the learning keys and the data, independent of the order of keys.
+    """Hash the learning keys and the data, independent of the order of keys.
 
     `1` and `1.0` are different values on purpose: scikit-learn reads `max_df=1` as one document and `max_df=1.0`
     as all of them.
@@ -39,7 +39,7 @@ def fingerprint(learning: Mapping[str, Any], data_digest: str) -> str:
 
 
 def folder_digest(folder: Path, names: Iterable[str] | None = None) -> str:
-    """SHA-256 over files of a folder: their names and bytes, in sorted order.
+    """Return SHA-256 over files of a folder: their names and bytes, in sorted order.
 
     Args:
         folder: where the files are; its own name and place do not enter.

@@ -54,5 +54,5 @@ def cell(data: str, model: str, seed: int) -> str:
 
 
 def mined_file(folder: Path, strategy: str) -> Path:
-    """The file of a mining stage for the triplets or pairs of one strategy."""
+    """Return the file of a mining stage for the triplets or pairs of one strategy."""
     return folder / f"{strategy}.parquet"

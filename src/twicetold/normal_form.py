@@ -24,7 +24,7 @@ IGNORABLE = (
 
 
 def normal_form(texts: Sequence[str]) -> list[str]:
-    """(n,) texts in their normal form; one that holds nothing visible is empty.
+    """Return (n,) texts in their normal form; one that holds nothing visible is empty.
 
     Examples:
         >>> from twicetold.normal_form import normal_form

@@ -36,7 +36,7 @@ def naming_the_extra(what: str) -> Iterator[None]:
 
 
 def installing(extra: str) -> str:
-    """The command that installs an extra, from a checkout as README says, or from an index."""
+    """Return the command that installs an extra, from a checkout as README says, or from an index."""
     return f"pip install '.[{extra}]' in a checkout of twicetold, or pip install 'twicetold[{extra}]' from an index"
 
 
@@ -56,6 +56,6 @@ def require_package(name: str, what: str) -> None:
 
 
 def folder_of_package(name: str) -> Path | None:
-    """The folder of a package, without importing it; None if it is not installed."""
+    """Return the folder of a package, without importing it; None if it is not installed."""
     spec = find_spec(name)
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None

@@ -42,7 +42,7 @@ class ModelUnavailable(OSError):
 
 
 def located(model: str) -> str:
-    """The folder of a model; its name if only the hub may have it.
+    """Return the folder of a model; its name if only the hub may have it.
 
     Args:
         model: a folder, or a name such as `sentence-transformers/all-MiniLM-L6-v2`; a mirror may leave out the part
@@ -59,7 +59,7 @@ def located(model: str) -> str:
 
 
 def folder_of(model: str) -> Path:
-    """The folder of a model, which may be in the cache of the Hugging Face hub.
+    """Return the folder of a model, which may be in the cache of the Hugging Face hub.
 
     Args:
         model: from `located`.
@@ -90,7 +90,7 @@ def fetch(model: str) -> None:
 
 
 def transformers() -> ModuleType:
-    """The package, imported when it is needed: it takes seconds.
+    """Import the package when it is needed: it takes seconds.
 
     Raises:
         PackageMissing: if it is not installed.
@@ -103,7 +103,7 @@ def transformers() -> ModuleType:
 
 
 def read(model: str) -> tuple[Any, Any]:
-    """Tokenizer and configuration of a model.
+    """Return the tokenizer and configuration of a model.
 
     Args:
         model: from `located`.
@@ -119,7 +119,7 @@ def read(model: str) -> tuple[Any, Any]:
 
 
 def pooling(model: str) -> str:
-    """Pooling of a model in the format of sentence-transformers, one vector of a text's states: `mean` or `cls`.
+    """Return the pooling of a model of sentence-transformers, one vector of a text's states: `mean` or `cls`.
 
     Args:
         model: from `located`. `mean` where it does not say.
@@ -147,7 +147,7 @@ def pooling(model: str) -> str:
 
 
 def build(architecture: str, weights: str | None) -> Any:
-    """The network, in float32; with random weights where `weights` is None, to be overwritten by saved ones.
+    """Return the network, in float32; with random weights where `weights` is None, to be overwritten by saved ones.
 
     Args:
         architecture: its configuration, as JSON.

@@ -27,17 +27,17 @@ HIDDEN = "***"
 
 
 def printable(text: object) -> str:
-    """The text with a sign in place of each character that could change the terminal, or the order of its letters."""
+    """Put a sign in place of each character that could change the terminal, or the order of the text's letters."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", str(text))
 
 
 def print(*values: object, **options: Any) -> None:
-    """Python's `print`, of text that is `printable`."""
+    """Print text that is `printable`, as Python's `print` does."""
     builtins.print(*map(printable, values), **options)
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """A number of things in words: `1 group`, `1,200 groups`.
+    """Return a number of things in words: `1 group`, `1,200 groups`.
 
     Args:
         count: of them.
@@ -48,13 +48,13 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def json_text(value: object, *, indent: int | None = 2) -> str:
-    """JSON with its letters as they are, and escapes for the characters that are not `printable`: no value changes."""
+    """Write JSON with its letters as they are, and escapes for what is not `printable`: no value changes."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def without_passwords(text: object) -> str:
-    """The text without the users and passwords of the addresses in it: `http://***@host`, `?password=***`.
+    """Return the text without the users and passwords of the addresses in it: `http://***@host`, `?password=***`.
 
     A password may hold any character that is not escaped, so everything between `://` and the last `@` goes.
     """
@@ -62,7 +62,7 @@ def without_passwords(text: object) -> str:
 
 
 def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
-    """Excerpts of two texts that fit on a line and show the first place where they differ, case and white space aside.
+    """Cut two texts to a line that shows the first place where they differ, case and white space aside.
 
     Args:
         one: a text.
@@ -78,7 +78,7 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
 
 
 def word_changes(one: str, other: str) -> list[tuple[str, str, bool]]:
-    """Two texts as runs of words: what one has, what the other has in its place, and whether they are the same words.
+    """Split two texts into runs of words: what one has, what the other has in its place, and whether they are equal.
 
     Examples:
         >>> from twicetold.printable import word_changes

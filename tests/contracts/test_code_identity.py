@@ -137,7 +137,7 @@ REACH = {
 REACH = {module: reach for modules, reach in REACH.items() for module in modules.split()}
 """Module -> which trainings and evaluations of params.yaml its edit makes stale.
 
-One that reaches more than it did is an import to look at. Of the rooms in `WATCHED`, each module that reaches a
+One that reaches more than it did is an import to look at. Of the packages in `WATCHED`, each module that reaches a
 training is here: a metric, a threshold or a guarantee reaches none.
 """
 WATCHED = ("twicetold/evaluation/", "twicetold_lab/evaluation/", "twicetold/neighbours/", "twicetold/tables/")
@@ -196,6 +196,12 @@ def test_a_module_whose_import_was_deleted_counts_no_longer(code):
         "from ..models import static",
         "def later():\n    from twicetold.models.static import Static",
         "try:\n    import twicetold.models.static\nexcept ImportError:\n    pass",
+        "if not TYPE_CHECKING:\n    import twicetold.models.static",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import twicetold.models.static",
+        "from .static import Static\ndef made(other: Static) -> Static:\n    return Static()",
+        "from .static import Static as Static\ndef made(other: Static) -> None: ...",
+        "from .static import Static\n__all__ = ['Static']\ndef made(other: Static) -> None: ...",
+        "from .static import Static\nclass Made:\n    other: Static",
     ],
 )
 def test_every_way_to_import_counts(code, line):
@@ -203,6 +209,31 @@ def test_every_way_to_import_counts(code, line):
     code.first = code.identities()
     code.append("src/twicetold/models/static.py", STATEMENT)
     assert code.changed() == both("dae")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "if TYPE_CHECKING:\n    from twicetold.models.static import Static",
+        "if typing.TYPE_CHECKING:\n    import twicetold.models.static",
+        "from .static import Static\ndef made(*others: Static, by: list[Static]) -> Static: ...",
+        "import twicetold.models.static as static\nclass Made:\n    def of(self, other: static.Static) -> None: ...",
+    ],
+)
+def test_an_import_that_only_type_checkers_need_does_not_count(code, lines):
+    code.append("src/twicetold/models/dae.py", f"\n{lines}\n")
+    assert code.changed() == (both("dae") if "def " in lines else set())
+    code.first = code.identities()
+    code.append("src/twicetold/models/static.py", STATEMENT)
+    assert code.changed() == set()
+
+
+def test_an_annotation_of_a_function_that_is_named_otherwise_does_not_count(code):
+    path = code.root / "src/twicetold/models/dssm.py"
+    text = path.read_text()
+    path.write_text(text.replace("features: SparseRows", "features: Rows").replace("Roles, SparseRows", "Roles, Rows"))
+    assert path.read_text() != text
+    assert code.changed() == set()
 
 
 def test_a_module_beside_the_script_counts(code):

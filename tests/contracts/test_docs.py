@@ -30,6 +30,12 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+def test_docs_have_no_more_words_than_contributing_allows():
+    said = re.search(r"All of `docs/` has at most ([\d,]+) words", (ROOT / "CONTRIBUTING.md").read_text())
+    words = sum(len(page.read_text().split()) for page in ROOT.glob("docs/**/*.md"))
+    assert words <= int(said[1].replace(",", ""))
+
+
 @pytest.mark.parametrize("page", DECISIONS, ids=name)
 def test_a_decision_has_context_decision_and_consequences(page):
     assert re.findall(r"^\*\*(Context|Decision|Consequences)\.\*\*", page.read_text(), re.MULTILINE) == HEADINGS

@@ -20,6 +20,16 @@ MODULES = {"in_turns": "alternating", "kept": "observed", "near": "candidates", 
 """Names that no module has."""
 OPENINGS = ("As", "How", "Of", "What", "Where", "Whether", "Which")
 """Words that no docstring begins with: the first one says what a function does, or what a thing is."""
+NO_VERBS = {"A", "All", "An", "Both", "Each", "Every", "From", "One", "Some", "That", "The", "These", "Those", "True"}
+"""Words that no docstring of a function of the tool begins with: it begins with a verb, or is a property's."""
+SENTENCES = {
+    "expected as many of each": "lengths differ",
+    "goes on after whatever": "resume",
+    "is not known by": "cannot tell",
+    "say the same": "duplicates",
+    "in place of sentences": "instead of",
+}
+"""Words that no message or help of the tool has, and what to say in their place."""
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SRC.rglob("*.py"))}
 NODES = [(path, node) for path, tree in TREES.items() for node in ast.walk(tree)]
 FUNCTIONS = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -43,3 +53,27 @@ def test_no_docstring_begins_with_a_relative_clause_or_describes_an_argument_as_
     texts = [(path.relative_to(SRC), ast.get_docstring(node) or "") for path, node in documented]
     assert not [f"{path}: {text[:60]}" for path, text in texts if text.split(" ")[0] in OPENINGS]
     assert not [path for path, text in texts if re.search(r": as given\.", text)]
+
+
+def test_a_docstring_of_a_function_of_the_tool_begins_with_a_verb():
+    functions = [
+        (path, node) for path, node in NODES if isinstance(node, ast.FunctionDef) and SRC / "twicetold" in path.parents
+    ]
+    nouns = []
+    for path, node in functions:
+        first = (ast.get_docstring(node) or "Do").split(" ")[0]
+        is_property = "property" in " ".join(map(ast.unparse, node.decorator_list))
+        if not is_property and (first in NO_VERBS or first.startswith(("(", "`")) or first[0].isdigit()):
+            nouns.append(f"{path.relative_to(SRC)}: {node.name}")
+    assert not nouns
+
+
+def test_no_message_or_help_of_the_tool_has_words_that_nobody_would_say():
+    texts = [
+        (path.relative_to(SRC), node.value)
+        for path, node in NODES
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "__init__.py"
+    ]
+    assert not [
+        f"{path}: {text[:60]}" for path, text in texts for words in SENTENCES if words in " ".join(text.split())
+    ]

@@ -55,6 +55,7 @@ def test_a_grid_leaves_failed_jobs_ranks_the_others_and_repeats_none_that_is_fin
     runs = by_hand.tracked_runs()
     (parent,) = (run for run in runs if "sweep" in run.tags)
     assert runs[0].id == parent.id, "it is made before the jobs"
+    assert parent.status == "FINISHED"
     assert parent.tags["mlflow.runName"] == "sweep dae lr"
     assert re.fullmatch(r"lr=0.0[123]", parent.tags["best"])
     names = [run.tags["mlflow.runName"] for run in runs if run.tags.get("mlflow.parentRunId") == parent.id]
@@ -131,6 +132,8 @@ def test_a_grid_goes_on_without_a_job_whose_process_is_killed_and_the_run_of_tha
     assert sorted(run.status for run in children) == ["FINISHED", "FINISHED", "KILLED"]
     (killed,) = (run for run in children if run.status == "KILLED")
     assert killed.tags["error"]
+    (parent,) = (run for run in by_hand.tracked_runs() if "sweep" in run.tags)
+    assert parent.status == ("FINISHED" if number == signal.SIGKILL else "KILLED")
     if number == signal.SIGKILL:
         assert process.returncode == 0, out
         lost = re.search(r"^lost: process \d+ was killed by signal 9, .* It ran: .*lr=0.0[123]$", out, re.MULTILINE)
@@ -148,7 +151,7 @@ def test_the_trial_of_the_values_of_now_is_never_pruned(by_hand: Lab):
     assert re.search(r"^best: .*alpha=10000 lr=0.01 .*/0$", out, re.MULTILINE), out
 
 
-def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
+def test_a_trial_that_fails_leaves_the_search_and_other_choices_need_a_new_one(by_hand: Lab):
     space = by_hand.root / "conf/sweep/dae.yaml"
     space.write_text("optimizer.lr: {kind: categorical, choices: [0.01, 1e30]}\n")
     sampler = ("sampler._target_=optuna.samplers.RandomSampler", "~sampler.constant_liar")
@@ -156,6 +159,12 @@ def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
     assert code == 0, out
     assert re.search(r"failed: \d \(lr=\S+\): \w+: training diverged", out), out
     assert "best: lr=0.01, in" in out
+    space.write_text("optimizer.lr: {kind: categorical, choices: [0.01, 0.02]}\n")
+    ((code, refused),) = by_hand.scripts((*SEARCH, *sampler, "trials=7"))
+    assert code == 1
+    assert re.search(
+        r"error: .* a search keeps the choices that it began with\. .*: rm -r multirun/\S+$", refused, re.M
+    )
 
 
 WORKER = """

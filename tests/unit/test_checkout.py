@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = [path for path in sorted((ROOT / "pipelines").glob("*.py")) if "if __name__ ==" in path.read_text()]
 TOOLS = [ROOT / "tools" / f"{name}.py" for name in ("gpu_check", "make_examples", "run_grid")]
 WHERE = "import twicetold; print(twicetold.__file__)"
+JOB = "import hydra_plugins.processes_launcher as plugin, train; print(plugin.__file__, train.__file__, sep='\\n')"
+"""What a job of a launcher of Hydra imports, such as submitit's, whose process is no script."""
 SCRIPT = f"""
 import checkout
 import multiprocessing, subprocess, sys
@@ -27,6 +29,7 @@ if __name__ == "__main__":
     print(multiprocessing.get_context("spawn").Pool(1).apply(where))
     print(*joblib.Parallel(n_jobs=2)(joblib.delayed(where)() for _ in range(2)), sep="\\n")
     subprocess.run([sys.executable, "-c", {WHERE!r}], check=True)
+    subprocess.run([sys.executable, "-c", {JOB!r}], check=True)
 """
 
 
@@ -52,7 +55,10 @@ def test_a_script_and_the_processes_that_it_starts_run_the_code_of_its_checkout(
     (second / "pipelines/script.py").write_text(SCRIPT)
     done = run(f"{second / 'pipelines/script.py'}")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [f"{second / 'src/twicetold/__init__.py'}"] * 5
+    *package, plugin, script = done.stdout.splitlines()
+    assert package == [f"{second / 'src/twicetold/__init__.py'}"] * 5
+    assert plugin == f"{second / 'pipelines/hydra_plugins/processes_launcher.py'}"
+    assert script == f"{second / 'pipelines/train.py'}"
 
 
 @pytest.mark.parametrize("script", ["report", "compose"])

@@ -1,11 +1,14 @@
 import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
+import typer
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 
+from twicetold import commands
 from twicetold.errors import damaged, readable_errors, require, require_number
 
 
@@ -26,6 +29,18 @@ def test_the_message_of_an_error_that_hydra_wrapped_is_its_own(request):
 def test_a_missing_mandatory_value_is_named():
     with pytest.raises(SystemExit, match="path"), readable_errors():
         OmegaConf.create({"path": "???"}).path  # noqa: B018
+
+
+@pytest.mark.parametrize("error", [MemoryError, lambda: pa.ArrowMemoryError("malloc of size 9"), None])
+@pytest.mark.parametrize("errors", [readable_errors, commands.readable_errors])
+def test_too_little_memory_is_one_line_that_says_what_to_do(error, errors, capsys):
+    with pytest.raises((SystemExit, typer.Exit)) as caught, errors():
+        if error is None:
+            np.empty(1 << 60, np.int8)
+        raise error()
+    said = f"{caught.value}{capsys.readouterr().err}".strip()
+    assert re.search(r"^(1)?error: expected more memory than there is( \(.+\))?: close other programs, or .*$", said)
+    assert "\n" not in said
 
 
 def test_the_way_to_the_traceback_is_named_for_what_nobody_meant_to_say_alone():

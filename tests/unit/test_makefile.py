@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,18 @@ def test_the_site_has_the_report_which_is_made_where_it_is_not_there(tmp_path):
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports/index.html").write_text("")
     assert made() == [site]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_every_benchmark_runs_and_one_that_fails_is_named_in_the_end(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("pyproject.toml", "constraints.txt", "benchmarks/bench_a.py", "benchmarks/bench_b.py", ".venv/ready"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "benchmarks/bench_a.py").write_text("raise SystemExit(3)")
+    (tmp_path / "benchmarks/bench_b.py").write_text("print('b ran')")
+    environment = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["make", "bench"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stdout == "b ran\n"
+    assert "failed: benchmarks/bench_a.py" in done.stderr

@@ -17,6 +17,7 @@ from twicetold_lab.tracking import (
     address_of_sweep,
     addresses,
     describe_sweep,
+    end_sweep,
     reopen,
     repository,
     start,
@@ -290,10 +291,14 @@ def test_a_description_that_is_there_is_not_written_again(settings, monkeypatch)
 
 
 def test_addresses_open_a_view_of_the_experiments_that_there_are(settings, monkeypatch):
-    found = describe(settings)
+    found = describe(as_origin(settings, "sweep"))
+    page = f"http://127.0.0.1:5000/#/experiments/{found.experiment_id}/runs"
+    query = "workflowType=machine_learning&viewStateShareKey"
+    assert addresses(settings, ["quora"]) == {"quora": f"{page}?{query}=sweeps"}, "there is nothing else to see"
+    with begin(settings):
+        pass
     there = addresses(settings, ["quora", "nothing"])
-    query = "workflowType=machine_learning&viewStateShareKey=leaderboard"
-    assert there == {"quora": f"http://127.0.0.1:5000/#/experiments/{found.experiment_id}/runs?{query}"}
+    assert there == {"quora": f"{page}?{query}=leaderboard"}
     assert addresses(settings) == there  # all that are described; "Default" is not
     assert addresses(Settings(True, "sqlite:///none.db", settings.root, "run"), ["quora"]) == {}
     assert addresses(Settings(False, None, settings.root, "run"), ["quora"]) == {}
@@ -461,7 +466,17 @@ def job(settings, value, sweep_id="2026-01-01_10-00-00"):
     return parent, run.id
 
 
-def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(settings):
+def test_the_parent_of_a_sweep_runs_while_its_jobs_do(settings):
+    parent, _ = job(settings, 0.5)
+    assert stored(settings, parent).info.status == "RUNNING"
+    for status, expected in (("FAILED", "FAILED"), ("KILLED", "FAILED")):  # the second when the process ends
+        end_sweep(settings, parent, experiment="quora", status=status)
+        assert stored(settings, parent).info.status == expected
+    assert job(settings, 0.5)[0] == parent
+    assert stored(settings, parent).info.status == "RUNNING"
+
+
+def test_the_jobs_of_a_sweep_share_one_parent_that_shows_the_best(settings):
     sweep = as_origin(settings, "sweep")
     jobs = [job(sweep, value) for value in (0.6, 0.8, float("nan"), 0.7)]
     parent, best = jobs[1]
@@ -470,7 +485,7 @@ def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(setti
     about = {"experiment": "quora", "primary": "auroc", "best": "lr=1", "texts": {}}
     describe_sweep(sweep, parent, **about)
     seen = stored(sweep, parent)
-    assert (seen.info.status, seen.info.run_name, seen.data.tags["origin"]) == ("FINISHED", "sweep dae", "sweep")
+    assert (seen.info.run_name, seen.data.tags["origin"]) == ("sweep dae", "sweep")
     assert (seen.data.metrics["best/auroc"], seen.data.tags["best_run"]) == (0.8, best)
     assert seen.data.tags["best"] == "lr=1"
     none, _ = job(sweep, float("nan"), sweep_id="all diverge")
@@ -484,6 +499,19 @@ def test_another_sweep_has_another_parent(settings):
 
 
 # stores that fail
+
+
+def test_an_experiment_that_was_deleted_is_named_with_the_command_that_restores_it(settings, caplog):
+    store = open_store(settings, "quora")
+    store.client.delete_experiment(store.experiment_id)
+    with begin(settings) as run:
+        assert run.id is None
+    (warning,) = caplog.messages
+    command = f"mlflow experiments restore --experiment-id {store.experiment_id}"
+    assert f"quora was deleted in MLflow; restore it with MLFLOW_TRACKING_URI={address(settings)} {command}" in warning
+    store.client.restore_experiment(store.experiment_id)
+    with begin(settings) as run:
+        assert run.id is not None
 
 
 def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(settings, caplog, tmp_path):

@@ -14,9 +14,9 @@ TITLES = {
     "training": "Optimizers and solvers",
     "trained": "Model folders",
 }
-"""Of the rooms whose name says too little."""
+"""Titles of packages whose name says too little."""
 OVERVIEW = (
-    "What users call comes first, then, room by room, what settings build and what one extends. All text is that of "
+    "What users call comes first, then, by package, what settings build and what one extends. All text is that of "
     "docstrings."
 )
 PROTOCOLS = (
@@ -30,8 +30,8 @@ PROTOCOLS = (
 def pages() -> dict[str, str]:
     """Path of each page in the site -> its Markdown."""
     made = {f"{FOLDER}/{USE}.md": _use(), f"{FOLDER}/{INDEXES}.md": _indexes()}
-    for room, modules in modules_by_room().items():
-        made[f"{FOLDER}/{room}.md"] = _room(room, modules)
+    for package, modules in modules_by_package().items():
+        made[f"{FOLDER}/{package}.md"] = _package(package, modules)
     titles = {
         path.removeprefix(f"{FOLDER}/"): text.partition("\n")[0].removeprefix("# ") for path, text in made.items()
     }
@@ -40,12 +40,12 @@ def pages() -> dict[str, str]:
 
 
 def documented() -> set[str]:
-    """The dotted paths that have a place on a page: names of the front rooms, and modules with all that is in them."""
-    return {*names.exported(), *(module for modules in modules_by_room().values() for module in modules)}
+    """Return dotted paths that have a place on a page: names of front packages, and modules with all in them."""
+    return {*names.exported(), *(module for modules in modules_by_package().values() for module in modules)}
 
 
-def modules_by_room() -> dict[str, list[str]]:
-    """Room -> the modules of it that one extends or builds on: those of protocols, of `conf/` and of guides."""
+def modules_by_package() -> dict[str, list[str]]:
+    """Package -> the modules of it that one extends or builds on: those of protocols, of `conf/` and of guides."""
     modules = {*PROTOCOLS, *(path.rpartition(".")[0] for path in (*names.built(), *names.imported()))}
     found: dict[str, list[str]] = {}
     for module in sorted(modules, key=lambda path: (path not in PROTOCOLS, path)):
@@ -60,9 +60,9 @@ def page_of(path: str) -> str:
     return f"{FOLDER}/{path.split('.')[1]}.md"
 
 
-def title_of(room: str) -> str:
-    """The title of a room's page."""
-    return TITLES.get(room, room.capitalize())
+def title_of(package: str) -> str:
+    """The title of a package's page."""
+    return TITLES.get(package, package.capitalize())
 
 
 def _use() -> str:
@@ -83,7 +83,7 @@ def _indexes() -> str:
 
 
 def _front(paths: list[str]) -> str:
-    """What front rooms export, by its short name, and below it what calls of it give back."""
+    """What front packages export, by its short name, and below it what calls of it give back."""
     returned = "\nWhat calls give back, of `{}`:\n\n"
     parts = [
         (returned.format(path.rpartition(".")[0]) if path in names.GIVEN_BACK else "") + _directive(path, full=False)
@@ -92,10 +92,10 @@ def _front(paths: list[str]) -> str:
     return "\n".join(parts)
 
 
-def _room(room: str, modules: list[str]) -> str:
-    if modules == [f"twicetold.{room}"]:
-        return f"# {title_of(room)}\n\n" + "\n".join(map(_directive, modules))
-    head = f"# {title_of(room)}\n\nModules of `twicetold.{room}` that settings build, protocols, and what guides use.\n"
+def _package(package: str, modules: list[str]) -> str:
+    if modules == [f"twicetold.{package}"]:
+        return f"# {title_of(package)}\n\n" + "\n".join(map(_directive, modules))
+    head = f"# {title_of(package)}\n\nModules of `twicetold.{package}` that settings build, protocols and guides.\n"
     return f"{head}\n" + "\n".join(map(_directive, modules))
 
 

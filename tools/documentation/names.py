@@ -1,6 +1,6 @@
 """The public names of the project: those of the library, the commands, and the groups of settings.
 
-A name of the library is public if a front room exports it, if a call of those gives it back, if documentation imports
+A name is public if a front package exports it, if a call of those gives it back, if documentation imports
 it, or if a file of `conf/` builds it. A class brings its public methods and properties.
 """
 
@@ -15,7 +15,7 @@ import typer
 TOP = Path(__file__).resolve().parents[2]
 CONF = TOP / "conf"
 PACKAGE, LAB = "twicetold", "twicetold_lab"
-FRONT_ROOMS = (PACKAGE, f"{PACKAGE}.use", f"{PACKAGE}.index")
+FRONT_PACKAGES = (PACKAGE, f"{PACKAGE}.use", f"{PACKAGE}.index")
 GIVEN_BACK = (
     "twicetold.trained.loaded.LoadedModel",
     "twicetold.dedupe.options.DedupeOptions",
@@ -27,7 +27,7 @@ GIVEN_BACK = (
     "twicetold.index.text_index.Match",
     "twicetold.index.growing.Added",
 )
-"""What calls of the front rooms take as keywords, or give back, without exporting its name."""
+"""What calls of the front packages take as keywords, or give back, without exporting its name."""
 WITH_EXAMPLES = ("tutorials", "guides", "reference/settings")
 TARGET = re.compile(rf"\b_target_: ((?:{PACKAGE}|{LAB})(?:\.\w+)+)")
 FENCED = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -57,7 +57,10 @@ def resolved(path: str) -> griffe.Object:
 @cache
 def code_blocks() -> str:
     """The fenced blocks of README, tutorials, guides and the page of settings."""
-    pages = [TOP / "README.md", *(page for room in WITH_EXAMPLES for page in sorted(TOP.glob(f"docs/{room}/*.md")))]
+    pages = [
+        TOP / "README.md",
+        *(page for package in WITH_EXAMPLES for page in sorted(TOP.glob(f"docs/{package}/*.md"))),
+    ]
     return "\n".join(block for page in pages for _, block in FENCED.findall(page.read_text(encoding="utf-8")))
 
 
@@ -69,8 +72,8 @@ def examples() -> str:
 
 
 def exported() -> list[str]:
-    """The paths of what the front rooms export, where it is defined, and of what their calls give back."""
-    names = [f"{room}.{name}" for room in FRONT_ROOMS for name in resolved(room).exports or ()]
+    """The paths of what the front packages export, where it is defined, and of what their calls give back."""
+    names = [f"{package}.{name}" for package in FRONT_PACKAGES for name in resolved(package).exports or ()]
     return list(dict.fromkeys([*(resolved(name).path for name in names), *GIVEN_BACK]))
 
 
@@ -79,7 +82,7 @@ def imported() -> list[str]:
     found = [
         f"{module}.{name.split()[0]}" for module, names in IMPORTED.findall(code_blocks()) for name in names.split(",")
     ]
-    return sorted({resolved(path).path for path in found if path.rpartition(".")[0] not in FRONT_ROOMS})
+    return sorted({resolved(path).path for path in found if path.rpartition(".")[0] not in FRONT_PACKAGES})
 
 
 def built() -> dict[str, list[Path]]:

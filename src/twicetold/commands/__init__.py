@@ -1,9 +1,10 @@
 """The command `twicetold`: trained models in use, from a terminal.
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
-the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`. Modules of
-commands import at the top only the standard library, typer, rich and modules of ours that need no more, and all else
-inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
+the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`, which are
+loaded when they are used or listed, so that one that cannot be imported ends no other command. Modules of commands
+import at the top only the standard library, typer, rich and modules of ours that need no more, and all else inside
+functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)
@@ -14,13 +15,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
-from twicetold.errors import EXPECTED, shown, where_from
+from twicetold.errors import EXPECTED, require, shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
@@ -58,8 +60,44 @@ def _write_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+class Command(TyperCommand):
+    """A command whose options are given once, but for flags and those that take several values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments.
+
+        Raises:
+            typer.BadParameter: if an option that takes one value is given several times.
+        """
+        given: list[Any] = [*self.make_parser(ctx).parse_args(args=list(args))[2]]
+        for option in given:
+            single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+            if single and given.count(option) > 1:
+                problem = f"expected one value, the option is given {given.count(option)} times: leave out all but one"
+                raise typer.BadParameter(problem, ctx=ctx, param=option)
+        return super().parse_args(ctx, args)
+
+
 class Commands(TyperGroup):
-    """The commands; their errors are readable."""
+    """The commands, with those of other packages; their errors are readable."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments, which prints what `--help` and `--version` ask for."""
+        with readable_errors():
+            return super().make_context(*arguments, **options)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Give the names of all commands."""
+        return [*self.commands, *sorted(entry_points(group=PLUGINS).names - self.commands.keys())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Give the command of a name; None if there is none."""
+        plugins = {plugin.value: plugin for plugin in entry_points(group=PLUGINS, name=cmd_name)}
+        if cmd_name not in self.commands:
+            return _plugged(cmd_name, list(plugins.values())) if plugins else None
+        for place in plugins:
+            print(f"the plug-in {place} is not used: twicetold has a command {cmd_name} itself", file=sys.stderr)
+        return self.commands[cmd_name]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -84,7 +122,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Find texts that say the same, with a trained model or without one.
+    """Find duplicate texts, with a trained model or without one.
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv
@@ -96,17 +134,40 @@ def options(
     """
 
 
-_commands: dict[str, Any] = {name: getattr(import_module(f"{__name__}.{name}"), name) for name in COMMANDS}
-_commands |= {plugin.name: plugin.load() for plugin in entry_points(group=PLUGINS)}
-for _name, _command in _commands.items():
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
+def _add(commands: typer.Typer, name: str, command: Any) -> None:
+    if isinstance(command, typer.Typer):
+        commands.add_typer(command, name=name)
     else:
-        app.command(_name)(_command)
+        commands.command(name)(command)
 
 
-def _break_at_the_terminals_width(commands: typer.Typer) -> None:
-    """Make each paragraph of help that is no list of examples one line: typer keeps the docstring's line breaks.
+def _plugged(name: str, plugins: list[EntryPoint]) -> Any:
+    """Load a command of another package; one that cannot be used says so when it is called, and in the list."""
+    holder = typer.Typer()
+    try:
+        require(len(plugins) == 1, f"{len(plugins)} packages have a command of this name")
+        _add(holder, name, plugins[0].load())
+        _prepare(holder)
+        return get_group(holder).commands[name]
+    except (Exception, SystemExit) as error:
+        places = " and ".join(plugin.value for plugin in plugins)
+        why = f"the plug-in {name} ({places}) cannot be used: {type(error).__name__}: {error}"
+    holder = typer.Typer()
+
+    def unusable() -> None:
+        raise ValueError(f"{why}. Update or uninstall the package that it is of")
+
+    taken = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    holder.command(name, help=why, context_settings=taken)(unusable)
+    return get_group(holder).commands[name]
+
+
+for _name in COMMANDS:
+    _add(app, _name, getattr(import_module(f"{__name__}.{_name}"), _name))
+
+
+def _prepare(commands: typer.Typer) -> None:
+    """Make all commands `Command`s, and each paragraph of their help one line: typer keeps the docstring's line breaks.
 
     A list of examples begins with an empty line, as typer takes the indent of all lines but the first from all of them.
     """
@@ -115,12 +176,14 @@ def _break_at_the_terminals_width(commands: typer.Typer) -> None:
         text = inspect.cleandoc(each.help or getattr(each.callback, "__doc__", None) or "")
         paragraphs = text.split("\n\n")
         each.help = "\n\n".join(f"\n{part}" if "\n " in part else part.replace("\n", " ") for part in paragraphs)
+    for each in commands.registered_commands:
+        each.cls = Command if each.cls is TyperCommand else each.cls
     for group in commands.registered_groups:
         if group.typer_instance is not None:
-            _break_at_the_terminals_width(group.typer_instance)
+            _prepare(group.typer_instance)
 
 
-_break_at_the_terminals_width(app)
+_prepare(app)
 
 
 def main() -> None:

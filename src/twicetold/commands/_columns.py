@@ -1,5 +1,6 @@
 """Options that name columns or files, and what they stand for: values, pairs, a model that is fitted to a file."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,25 +17,35 @@ from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
-from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import BadValues, keys_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
-    """Names of columns, of an option that may be given several times and may have several with commas between them.
+    """List the columns that an option names, each once; it may be given several times, with several between commas.
 
     Raises:
         typer.BadParameter: if one is empty.
     """
-    names = [name for each in asked or [] for name in each.split(",")]
+    names = [unquoted(name) for each in asked or [] for name in split(each, ",")]
     if not all(names):
         raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
-    return names
+    return list(dict.fromkeys(names))
+
+
+def split(asked: str, separator: str) -> list[str]:
+    """Split an option at separators, except within double quotes, as in CSV."""
+    return re.split(f'{separator}(?=(?:[^"]*"[^"]*")*[^"]*$)', asked)
+
+
+def unquoted(name: str) -> str:
+    """Remove the double quotes around a name, if there are any."""
+    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def window(asked: str) -> tuple[str, str]:
-    """The column and the size of COLUMN:SIZE.
+    """Return the column and the size of COLUMN:SIZE.
 
     Raises:
         typer.BadParameter: if it is something else.
@@ -50,7 +61,7 @@ def window(asked: str) -> tuple[str, str]:
 
 
 def keeping(asked: str) -> tuple[KeepBy, str] | None:
-    """The rule and the column of such as newest:COLUMN; None if it is no rule of a column.
+    """Return the rule and the column of such as newest:COLUMN; None if it is no rule of a column.
 
     Raises:
         typer.BadParameter: if the column is missing.
@@ -64,7 +75,7 @@ def keeping(asked: str) -> tuple[KeepBy, str] | None:
 
 
 def needed(asked: Asked) -> list[str]:
-    """Names of the columns that options ask for.
+    """Return names of the columns that options ask for.
 
     Raises:
         typer.BadParameter: if an option does not name one as expected.
@@ -80,7 +91,7 @@ def needed(asked: Asked) -> list[str]:
 
 
 def options_of(file: TextFile, asked: Asked) -> Choices:
-    """The options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
+    """Return the options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
 
     Args:
         file: the texts and the columns.
@@ -101,14 +112,14 @@ def options_of(file: TextFile, asked: Asked) -> Choices:
         choices["truth"] = file.column(asked.truth)
     if asked.pairs is not None:
         limits = Limits.of(len(file.texts), choices["same"], choices["within"])
-        choices["pairs"] = pairs_of(asked.pairs, file, limits)
+        choices["pairs"] = pairs_of(asked.pairs, file, limits)[0]
     return choices  # type: ignore[no-any-return]
 
 
 def values_of(
     file: TextFile, same: Sequence[str], within: Sequence[str], also: Sequence[str]
 ) -> dict[str, Sequence[Any]]:
-    """The options `same`, `within` and `also`: columns, columns with sizes, and values of further columns.
+    """Return the options `same`, `within` and `also`: columns, columns with sizes, and values of further columns.
 
     Args:
         file: the texts and the columns.
@@ -121,7 +132,7 @@ def values_of(
     """
     windows = [window(each) for each in within]
     kinds: list[tuple[str, Any]] = [(name, times_of if size_of(size)[1] else numbers_of) for name, size in windows]
-    kinds = [*((name, codes_of) for name in same), *kinds, *((name, strings_of) for name in also)]
+    kinds = [*((name, keys_of) for name in same), *kinds, *((name, strings_of) for name in also)]
     values = []
     for name, kind in kinds:
         with naming(file, name):
@@ -146,7 +157,7 @@ def naming(file: TextFile, column: str) -> Iterator[None]:
 
 
 def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, *, folder: Path | None = None) -> Model:
-    """A model that is fitted to a file, or of vectors that were made elsewhere.
+    """Return a model that is fitted to a file, or of vectors that were made elsewhere.
 
     Args:
         file: the texts.
@@ -166,7 +177,7 @@ def fitted_to(file: TextFile, compare: str | None, decision: str | None = None, 
 
 
 def vectors_of(file: TextFile, given: str) -> Any:
-    """The option `vectors` of `twicetold.fit`: the path of a .npy file or of a folder, or the vectors of a column.
+    """Read the option `vectors` of `twicetold.fit`: the path of a .npy file or a folder, or the vectors of a column.
 
     Raises:
         ValueError: if there is nothing of this name, or both a folder and a column, or its values cannot be used.

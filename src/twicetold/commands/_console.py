@@ -17,7 +17,7 @@ class Console(rich.console.Console):
         super().__init__(**{"highlight": False, **options}, markup=False, emoji=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Rich calls this for each string that it is given, also for the cells of tables."""
+        """Render a string; Rich calls this for each that it is given, also for the cells of tables."""
         return super().render_str(printable(text), **options)
 
 
@@ -27,6 +27,6 @@ def tell(*lines: str) -> None:
 
 
 def flush_right(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line a row of a table, with columns flush right."""
+    """Return a line a row of a table, with columns flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [" ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]

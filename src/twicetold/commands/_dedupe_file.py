@@ -4,8 +4,10 @@ Shape letters: n rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,14 @@ from numpy.typing import NDArray
 from twicetold.commands._options import Reading, file_format
 from twicetold.commands._progress import progress, tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
-from twicetold.tables.bad_rows import LISTED, shown
+from twicetold.errors import require
+from twicetold.files import lock_beside, one_at_a_time, write_file
+from twicetold.tables.bad_rows import LISTED, BadRow, shown
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
+from twicetold.tables.streams import format_of
 
-SAME = "same"  # of a file of pairs: whether a person says that they say the same
+SAME = "same"  # of a file of pairs: whether a person says that they are duplicates
 PAIRS = 1 << 14  # whose texts are held at a time
 
 
@@ -36,7 +41,7 @@ class TextFile:
         texts: n of them.
         id_column: with the ids; None: rows are named by their numbers from 1.
         delimiter: between the fields of .csv files that are written.
-        bad: number of rows that were left out.
+        bad: rows that were left out.
     """
 
     name: str
@@ -46,7 +51,7 @@ class TextFile:
     texts: list[str]
     id_column: str | None = None
     delimiter: str | None = None
-    bad: int = 0
+    bad: Sequence[BadRow] = ()
 
     @classmethod
     def read(
@@ -77,12 +82,14 @@ class TextFile:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             for name in (*needed, *([] if id_column is None else [id_column])):
                 rows.require(name)
+            bad: list[BadRow] = []
+            rows.bad.rows = bad
             blocks = list(rows.blocks([column], skip_bad=reading.skip_bad))
         tell_left_out(rows.bad)
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter, rows.bad.count)
+        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter, bad)
         file_of_texts._check_ids()
         return file_of_texts
 
@@ -92,7 +99,14 @@ class TextFile:
         return list(self.blocks[0].table.column_names)
 
     def column(self, name: str) -> pa.Array:
-        """(n,) values of a column; categories are their values."""
+        """Return (n,) values of a column; categories are their values.
+
+        Raises:
+            ValueError: unless there is one column of this name.
+        """
+        require(
+            self.columns.count(name) == 1, f"{self.name}: the column {name!r} is there {self.columns.count(name)} times"
+        )
         return one_piece(
             decoded(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
         )
@@ -107,7 +121,7 @@ class TextFile:
         return pa.array(self.texts, pa.large_string())
 
     def lines(self, rows: NDArray[Any]) -> str:
-        """Places of rows, for a message: the first ones, and the number of others."""
+        """Return places of rows, for a message: the first ones, and the number of others."""
         places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
         more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
         return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(map(str, places))}{more}"
@@ -134,7 +148,7 @@ class TextFile:
             )
 
     def with_groups(self, groups: TextGroups, chosen: NDArray[np.bool_]) -> Iterator[Block]:
-        """Rows with the columns that are added, by (n,) whether each is written."""
+        """Yield rows with the columns that are added, by (n,) whether each is written."""
         columns = {
             "group": pa.array(groups.group),
             "representative": self.names.take(pa.array(groups.representative)),
@@ -146,8 +160,19 @@ class TextFile:
             yield block.with_columns(added).where(chosen[start : start + len(block)])
             start += len(block)
 
+    def bad_rows(self) -> Block:
+        """Give the rows that were left out: where they are, why, and their content, with escapes for invalid bytes."""
+        places = np.array([row.place for row in self.bad], np.int64)
+        content = (row.content.rstrip("\r\n").encode("utf-8", "surrogateescape") for row in self.bad)
+        columns = {
+            self.unit: pa.array(places),
+            "why": pa.array([row.why for row in self.bad], pa.string()),
+            "content": pa.array([each.decode("utf-8", "backslashreplace") for each in content], pa.string()),
+        }
+        return Block(pa.table(columns), places)
+
     def links(self, groups: TextGroups) -> Iterator[Block]:
-        """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty."""
+        """Yield a row a pair, some at a time; the score of texts equal except for case and white space is empty."""
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
         left, right = np.append(groups.links.left, groups.exact[again]), np.append(groups.links.right, again)
         score = np.append(groups.links.score, np.full(len(again), np.nan))
@@ -175,7 +200,7 @@ class TextFile:
         *,
         other: "TextFile | None" = None,
     ) -> Block:
-        """A row a pair, with the names of both rows, their texts, and further columns.
+        """Return a row a pair, with the names of both rows, their texts, and further columns.
 
         Args:
             left: rows of this file.
@@ -190,7 +215,7 @@ class TextFile:
             "left_text": self._texts.take(pa.array(left)),
             "right_text": other._texts.take(pa.array(right)),
         }
-        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))
+        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1), added=tuple(columns))
 
 
 def write_files(
@@ -203,25 +228,36 @@ def write_files(
 ) -> None:
     """Write rows with their groups, links and a page.
 
+    Rows that are kept and those that are not are of one run: all are written before the first file is there, the former
+    rows are gone before the others take their places, and another run waits.
+
     Args:
         read: the texts.
         groups: of the texts.
-        files: those of `rows`, `links`, `page` and `dropped rows`; None: it is not written.
+        files: those of `rows`, `links`, `page`, `dropped rows` and `bad rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
     """
     survives: NDArray[np.bool_] = groups.representative == np.arange(len(read.texts))
-    # The smaller one of rows comes first: either is there only once all of it is written.
     tables: dict[str, Callable[[], Iterator[Block]]] = {
-        "links": lambda: read.links(groups),
-        "dropped rows": lambda: read.with_groups(groups, ~survives),
         "rows": lambda: read.with_groups(groups, survives if drop else np.ones_like(survives)),
+        "dropped rows": lambda: read.with_groups(groups, ~survives),
+        "bad rows": lambda: iter([read.bad_rows()]),
+        "links": lambda: read.links(groups),
     }
-    for what, blocks in tables.items():
-        if (file := files[what]) is not None:
-            chosen = read.format if what == "links" else format or read.format
-            with write_rows(file, format=chosen, delimiter=read.delimiter) as write:
-                for block in blocks():
-                    write(block)
+    kept = None if files["dropped rows"] is None else Path(str(files["rows"])).resolve()
+    with ExitStack() as renamed_last_first:
+        if kept is not None:
+            renamed_last_first.enter_context(one_at_a_time(lock_beside(kept)))
+        for what, blocks in tables.items():
+            if (file := files[what]) is not None:
+                chosen = format_of(file, read.format if what == "links" else format or read.format)
+                together = kept is not None and what != "links"
+                place = renamed_last_first.enter_context(write_file(Path(file).resolve())) if together else file
+                with write_rows(place, format=chosen, delimiter=read.delimiter) as write:
+                    for block in blocks():
+                        write(block if chosen == "parquet" else block.rounded())
+        if kept is not None:
+            kept.unlink(missing_ok=True)
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)

@@ -38,7 +38,7 @@ def _names(kind: Any) -> frozenset[str]:
 
 
 def is_meant(context: typer.Context, arguments: list[str]) -> bool:
-    """True if a folder is to be deduped.
+    """Return true if a folder is to be deduped.
 
     Raises:
         typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
@@ -115,14 +115,19 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -
 
 
 def words_of(asked: Sequence[str]) -> dict[str, Any]:
-    """The values of `--folder KEY=VALUE`, by key.
+    """Return the values of `--folder KEY=VALUE`, by key.
 
     Raises:
         typer.BadParameter: if a word is none, its key is unknown or its value is not of its kind.
     """
     values = {key: default for key, (_, _, default, _) in WORDS.items()}
+    given = [word.partition("=")[0] for word in asked]
     for word in asked:
         key, _, value = word.partition("=")
+        if given.count(key) > 1:
+            raise typer.BadParameter(
+                f"--folder {key}: expected one value, got {given.count(key)}: leave out all but one"
+            )
         if key not in WORDS:
             raise typer.BadParameter(f"--folder: expected one of {', '.join(WORDS)}, such as workers=4; got {word!r}")
         spelt, expected, _, read = WORDS[key]

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from twicetold.staged.dedupe import FolderGroups
 
 NO_PROMISE = (
-    "probabilities are those of other files (in kinds of files that were new to the matcher, 0.9 has meant 0.40 to "
-    "1.00), and no share of right links is promised, as no sample of the pairs is labelled: twicetold "
-    "label FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
+    "Precision unknown: no pair of this file is labelled. To measure it: twicetold label FILE -o pairs.csv, then "
+    "twicetold calibrate pairs.csv.model pairs.csv -o MODEL"
 )
 MEASURES = {
     "link_precision": "precision of links",
@@ -25,16 +24,13 @@ MEASURES = {
     "b3": "B³ of groups",
 }
 LOOSEST = 5  # groups that the summary shows
-LOOSEST_GROUPS = (
-    "loosest groups (size, share of pairs that are links, weakest link that holds it together, by which they are "
-    "sorted):"
-)
+LOOSEST_GROUPS = "loosest groups (size, share of pairs that are links, probability of the weakest link):"
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
 
 
 def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[str, Any]:
-    """All numbers, and each group with its weakest link."""
+    """Return all numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
     table = groups.table
@@ -63,12 +59,12 @@ def tell_result(
     if place is not None:
         tell(place)
     if dropped is not None:
-        where = f"they are in {aside}" if aside else "they are in no file, as there is none beside the output (-o FILE)"
+        where = f"they are in {aside}" if aside else "they are in no file: give -o FILE to keep them beside it"
         tell(f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}")
 
 
 def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
-    """The summary, with the loosest groups."""
+    """Return the summary, with the loosest groups."""
     lines = of_summary(groups.summary, dropped=groups.summary.counts.texts - len(groups.kept()))
     if groups.summary.agreement is not None:
         lines += _agreement(groups.summary.agreement)
@@ -76,19 +72,18 @@ def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> li
 
 
 def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
-    """Sentences about links and groups as a whole.
+    """Return sentences about links and groups as a whole.
 
     Args:
         summary: of a dedupe.
-        dropped: texts that have another one as representative.
+        dropped: rows that are not the representative of their group.
     """
     counts, threshold = summary.counts, summary.threshold
-    since = f"probability {threshold.probability:.3f} on (score {threshold.score:.4f})"
     lines = [
         f"{counted(counts.texts, 'text')}, {counts.distinct:,} of them distinct; "
-        f"{counted(counts.links, 'link')} from {since}",
+        f"{counted(counts.links, 'link')} (probability ≥ {threshold.probability:.3g})",
         f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')}, the largest of "
-        f"{counts.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative"
+        f"{counts.largest:,}; {counted(dropped, 'row')} would be dropped"
         if counts.groups
         else "no group of two or more texts",
         *threshold.sentences(),
@@ -97,24 +92,25 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         lines.append(NO_PROMISE)
     if threshold.labelled_pairs:
         lines.append(
-            "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
-            "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"
+            "warning: threshold and probabilities come from labelled pairs, where duplicates are frequent. Among all "
+            "pairs of a file they are rare, so fewer links are right than the probabilities say"
         )
     if counts.unfinished:
         lines.append(
-            f"warning: {counted(counts.unfinished, 'text')} may have more links than were looked for, as too many are "
-            "alike, as lines of one template are: numbers of links and shares of pairs are too low; raise the threshold"
+            f"warning: {counted(counts.unfinished, 'text was', 'texts were')} not compared with all others, because "
+            "too many texts are alike (lines of one template?): the number of links is too low. Compare rows with an "
+            "equal value in a column (--same), or raise --threshold"
         )
     if counts.wide:
         lines.append(
-            f"{counted(counts.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
-            "linked in a chain; with --rule complete, there is no such group"
+            f"{counted(counts.wide, 'group spans', 'groups span')} more than --within allows for a pair, because "
+            "texts are linked in a chain. --rule complete makes no chains"
         )
     return lines
 
 
 def _agreement(agreement: "GroupAgreement") -> list[str]:
-    """Agreement of links and groups with known ones."""
+    """Return agreement of links and groups with known ones."""
     lines = [
         f"beside the known groups of {counted(agreement.rows, 'row')}, {counted(agreement.groups, 'group')} of two or "
         f"more with {counted(agreement.pairs, 'pair')} (95 % intervals; the unit is the group):"
@@ -126,7 +122,7 @@ def _agreement(agreement: "GroupAgreement") -> list[str]:
 
 
 def _loosest(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:
-    """Lines about the groups that the weakest links hold together."""
+    """Return lines about the groups that the weakest links hold together."""
     order = groups.doubtful_first()
     loose = order[groups.table.distinct[order] > 1][:LOOSEST]
     lines = [LOOSEST_GROUPS] if len(loose) else []
@@ -162,7 +158,7 @@ def _group(groups: "TextGroups", texts: Sequence[str], names: Names, position: i
 
 
 def of_folder(result: "FolderGroups") -> list[str]:
-    """The summary of a folder."""
+    """Return the summary of a folder."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)

@@ -15,7 +15,7 @@ class Common(Reading):
 
     out: OutFile = "-"
     drop: Annotated[
-        bool, typer.Option("--drop", help="Write representatives alone; the other rows go beside them.")
+        bool, typer.Option("--drop", help="Write one row of each group; the dropped rows go to a second file.")
     ] = False
     as_json: Json = False
 
@@ -28,7 +28,7 @@ class OfFile:
     compare: Compare = None
     links: Annotated[
         str | None,
-        typer.Option("--links", metavar="FILE", help="File to write all linked pairs to, with why, without MODEL."),
+        typer.Option("--links", metavar="FILE", help="File for all linked pairs; without MODEL, with reasons."),
     ] = None
     html: Html = None
     ask: Annotated[
@@ -37,8 +37,8 @@ class OfFile:
             "--ask",
             metavar="N",
             min=1,
-            help="Without MODEL, ask about the N least certain pairs first, as the command ask does; more than before "
-            "asks for the others.",
+            help="Without MODEL, ask about the N least certain pairs first, as the command ask does; N counts "
+            "earlier answers.",
         ),
     ] = None
 
@@ -52,13 +52,13 @@ class OfFolder:
         typer.Option(
             "--folder",
             metavar="KEY=VALUE",
-            help="How a folder of parts is done: workers=1, memory=4GB, exact=no; may be given several times.",
+            help="Settings for a folder of parts: workers=1, memory=4GB, exact=no; repeat for several.",
         ),
     ] = None
 
 
 def _of_command(each: Field[Any]) -> tuple[str, Any, Any]:
-    """The option that a field of `DedupeOptions` has: its name, annotated type and default."""
+    """Return the option that a field of `DedupeOptions` has: its name, annotated type and default."""
     about = each.metadata
     asked = each.type if about["asked"] is None else about["asked"]
     default = None if type(None) in get_args(asked) else each.default

@@ -13,7 +13,7 @@ ModelAndFile = Annotated[
     list[str],
     typer.Argument(
         metavar="[MODEL] FILE",
-        help="Run folder or model folder, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
+        help="Run folder or model folder (optional), then CSV, TSV, JSON lines or Parquet; - for stdin.",
         show_default=False,
     ),
 ]
@@ -23,7 +23,7 @@ Compare = Annotated[
     typer.Option(
         "--compare",
         metavar=f"{LETTERS}|VECTORS",
-        help=f"Without MODEL: {LETTERS} and words alone, or your vectors as well: a .npy file, a column, a folder of "
+        help=f"Without MODEL: {LETTERS} and words only, or your vectors as well: a .npy file, a column, a folder of "
         "model2vec.",
         show_default="letters and words, and vectors if the extra static is installed",
     ),
@@ -31,41 +31,42 @@ Compare = Annotated[
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
 OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
-Left = Annotated[str | None, typer.Option("--left", help="Column with one text.", show_default="by its name")]
-Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
+Left = Annotated[str | None, typer.Option("--left", help="Column with the first text.", show_default="by its name")]
+Right = Annotated[str | None, typer.Option("--right", help="Column with the second text.", show_default="by its name")]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl or parquet, where no suffix says it; with semicolons in .csv, csv:semicolon.",
-        show_default="as the file shows",
+        help="csv, tsv, jsonl or parquet, if the suffix does not tell; csv:semicolon for semicolons.",
+        show_default="detected",
     ),
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave bad rows out; they are counted and the first ten are named.")
+    bool, typer.Option("--skip-bad", help="Skip bad rows; they are counted, and the first ten are listed.")
 ]
 About = Annotated[
     str | None,
-    typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
+    typer.Option(help="Label that duplicates share, such as category.", show_default="the finest"),
 ]
 Html = Annotated[
     str | None,
-    typer.Option("--html", metavar="FILE", help="Page to write for a browser, the doubtful first, differences marked."),
+    typer.Option("--html", metavar="FILE", help="HTML page to write: least certain first, differences highlighted."),
 ]
 Id = Annotated[
     str | None,
-    typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
+    typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="row numbers, from 1"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout, in place of sentences.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout instead of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
-    str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
+    str | None,
+    typer.Option("--model", help="Folder of the index's model, if it was moved.", show_default="where it was"),
 ]
 
 
 def file_format(asked: str | None) -> dict[str, Any]:
-    """The format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
+    """Return the format and the delimiter that `csv:semicolon` and the like ask for, as keywords of `open_rows`.
 
     Raises:
         typer.BadParameter: if the format has no delimiter.
@@ -114,7 +115,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def model_and_file(
     given: list[str], command: str, compare: str | None = None, *, decision: bool = False
 ) -> tuple[str | None, str]:
-    """The model, None if there is none, and the file.
+    """Return the model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-TABLES = ("rows", "dropped rows", "links", "pairs", "review", "answers")  # whose format is that of a table
+TABLES = ("rows", "dropped rows", "bad rows", "links", "pairs", "review", "answers")  # whose format is that of a table
 PROSE = ".md"  # in a folder that is read: model cards go there
 Files = Mapping[str, str | Path | None]
 """By what is read or written; None: nothing is."""
@@ -43,15 +43,20 @@ def require_apart(written: Files, read: Files, *, summary: bool = False) -> None
                 raise typer.BadParameter(
                     f"the {what} would replace {file}, from which the {source} are read: name another file"
                 )
-    for what in given.keys() & TABLES:
-        require_table(given[what])
+    for what, file in given.items():
+        folder = Path(file).parent
+        if what != "model" and not folder.is_dir():
+            raise typer.BadParameter(f"the {what} would go to {file}, and there is no folder {folder}: make it first")
+        if what in TABLES:
+            require_table(file)
 
 
-def dropped_beside(out: str) -> str | None:
-    """The file of dropped rows beside an output, such as `unique.dropped.csv.gz` beside `unique.csv.gz`.
+def beside(out: str, what: str = "dropped") -> str | None:
+    """Return the file of dropped rows beside an output, such as `unique.dropped.csv.gz` beside `unique.csv.gz`.
 
     Args:
         out: the output; beside standard output, a pipe or a device there is none.
+        what: its rows are, `dropped` or `bad`.
     """
     from twicetold.tables.streams import STANDARD, compression_of
 
@@ -60,17 +65,17 @@ def dropped_beside(out: str) -> str | None:
     if out == STANDARD or device or (path.exists() and not path.is_file()):
         return None
     stem = (Path(path.stem) if compression_of(out) else path).stem
-    return str(path.with_name(f"{stem}.dropped{path.name[len(stem) :]}"))
+    return str(path.with_name(f"{stem}.{what}{path.name[len(stem) :]}"))
 
 
 def _files(place: str | Path) -> Iterable[str | Path]:
-    """A file, or the files of a folder."""
+    """Return a file, or the files of a folder."""
     folder = Path(place)
     return (each for each in folder.rglob("*") if each.suffix != PROSE) if folder.is_dir() else [place]
 
 
 def _is_one(written: str | Path, read: str | Path) -> bool:
-    """True if a file to write is one that is read: the same file, not the same name; or a folder that it is in."""
+    """Return true if a file to write is one that is read: the same file under any name, or a folder that it is in."""
     if Path(written).is_dir():
         return str(read) != "-" and Path(read).resolve().is_relative_to(Path(written).resolve())
     try:

@@ -1,4 +1,4 @@
-"""A file of pairs of rows, of which a person said whether they say the same.
+"""A file of pairs of rows, of which a person said whether they are duplicates.
 
 It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links have the first
 two. A pair without an answer is left out.
@@ -12,16 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.commands._console import tell
 from twicetold.commands._dedupe_file import SAME, TextFile
 from twicetold.dedupe.constraints import Constraints, Contradiction, MustLinkRefused
 from twicetold.dedupe.limits import Limits
 from twicetold.labels.labelling import labels_of
 from twicetold.neighbours.grouping import Ints
+from twicetold.normal_form import normal_form
+from twicetold.printable import counted
 from twicetold.tables.bad_rows import shown
 from twicetold.tables.columns import MISSING, column_of
 from twicetold.tables.files import open_rows
 
 SIDES = ("left", "right")
+STALE = -1
 
 
 def pairs_of(
@@ -31,8 +35,10 @@ def pairs_of(
     *,
     right: TextFile | None = None,
     unanswered: bool = False,
-) -> tuple[Ints, Ints, Any]:
-    """The option `pairs` of `twicetold.Model.dedupe`, or of `twicetold.link`.
+) -> tuple[tuple[Ints, Ints, Any], Ints]:
+    """Return the option `pairs` of `twicetold.Model.dedupe` or `twicetold.link`, and stale rows of the file.
+
+    An answer is stale if an id is gone, or has another text now: it is left out, and a line counts them.
 
     Args:
         file: its path.
@@ -42,8 +48,8 @@ def pairs_of(
         unanswered: give pairs without an answer as well.
 
     Raises:
-        ValueError: if a row is unknown, an answer is none, a text is not that of its row, or pairs contradict each
-            other or the limits; names the lines.
+        ValueError: if most answers are stale, the number of a row is unknown or has another text, an answer is none,
+            or pairs contradict each other or the limits; names the lines.
     """
     with open_rows(file) as rows:
         for name in (*SIDES, SAME):
@@ -52,21 +58,12 @@ def pairs_of(
     answered = TextFile(rows.name, rows.format, rows.unit, blocks, [])
     answers = np.concatenate([labels_of(rows, block, SAME) for block in blocks])
     given = np.flatnonzero((answers != MISSING) | unanswered)
+    both = zip(SIDES, (texts, right or texts), strict=True)
+    sides = [_places(answered, side, given, rows_of, beside=f"{side}_text" in rows.columns) for side, rows_of in both]
+    stale = np.any([place == STALE for place in sides], axis=0)
+    _tell_stale(answered.name, texts.name, int(stale.sum()), len(given))
+    left_out, given, sides = given[stale], given[~stale], [place[~stale] for place in sides]
     same = [None if answer == MISSING else answer == 1 for answer in answers[given].tolist()]
-    sides = []
-    for side, rows_of in zip(SIDES, (texts, right or texts), strict=True):
-        names = column_of(rows_of.names).cast(pa.string())
-        asked = column_of(answered.column(side)).cast(pa.string()).take(pa.array(given))
-        place = pc.index_in(asked, names)
-        unknown = np.flatnonzero(pc.is_null(place).to_numpy(zero_copy_only=False))
-        if len(unknown):
-            ids = rows_of.id_column
-            kind = f"an id of {ids!r}" if ids else f"the number of a row, 1 to {len(names):,}"
-            what = f"expected {kind} in {rows_of.name}; got {shown(asked[int(unknown[0])].as_py())}"
-            raise ValueError(f"{rows.name}: {answered.lines(given[unknown[:1]])}, column {side!r}: {what}")
-        sides.append(place.to_numpy(zero_copy_only=False).astype(np.int64))
-        if f"{side}_text" in rows.columns:
-            _check_texts(answered, f"{side}_text", given, rows_of, sides[-1])
     known = answers[given] != MISSING
     given = given[known]
     before, count = (0, len(texts.texts)) if right is None else (len(texts.texts), len(texts.texts) + len(right.texts))
@@ -82,20 +79,50 @@ def pairs_of(
         why = f"{answered.lines(joining)} join{'s' * (len(joining) == 1)} its rows"
         refused = answered.lines(given[[error.cannot_link]])
         raise ValueError(
-            f"{rows.name}: {refused} does not say the same, but {why if len(joining) else 'it is a row and itself'}"
+            f"{rows.name}: {refused} keeps its rows apart, but {why if len(joining) else 'both are one row'}"
         ) from error
-    return sides[0], sides[1], same
+    return (sides[0], sides[1], same), left_out
 
 
-def _check_texts(answered: TextFile, name: str, given: Ints, texts: TextFile, place: Ints) -> None:
-    """Check that texts beside the names of rows are theirs: numbers of rows may be those of another file."""
-    beside = column_of(answered.column(name)).take(pa.array(given))
-    theirs = column_of(pa.array(texts.texts, pa.string()).take(pa.array(place)))
-    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (beside, theirs)]
-    other = np.flatnonzero(pc.fill_null(pc.not_equal(*plain), False).to_numpy(zero_copy_only=False))
-    if len(other):
+def _places(answered: TextFile, side: str, given: Ints, texts: TextFile, *, beside: bool) -> Ints:
+    """Rows that one side of the pairs names; `STALE` for an id that is gone, or whose text is another one now.
+
+    Numbers of rows that do not fit are refused, as rows that went or came move all that follow.
+    """
+    names = column_of(texts.names).cast(pa.string())
+    asked = column_of(answered.column(side)).cast(pa.string()).take(pa.array(given))
+    place = np.array(pc.fill_null(pc.index_in(asked, names), STALE).to_pylist(), np.int64)
+    unknown, other = np.flatnonzero(place == STALE), np.empty(0, np.int64)
+    if beside:
+        noted = column_of(answered.column(f"{side}_text")).take(pa.array(given)).to_pylist()
+        differ = [
+            row != STALE and text is not None and _plain(text) != _plain(texts.texts[row])
+            for text, row in zip(noted, place.tolist(), strict=True)
+        ]
+        other = np.flatnonzero(differ)
+    if texts.id_column is None and len(unknown):
+        what = f"expected the number of a row, 1 to {len(names):,} in {texts.name}; got"
+        line = answered.lines(given[unknown[:1]])
+        raise ValueError(f"{answered.name}: {line}, column {side!r}: {what} {shown(asked[int(unknown[0])].as_py())}")
+    if texts.id_column is None and len(other):
         row = int(other[0])
         raise ValueError(
             f"{answered.name}: {answered.lines(given[[row]])}: the text is not that of the row in {texts.name}: got "
-            f"{shown(beside[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
+            f"{shown(noted[row])} for {shown(texts.texts[place[row]])}. Are the pairs of another file? Where rows come "
+            "and go, name them by a column of ids (--id)"
         )
+    place[other] = STALE
+    return place
+
+
+def _plain(text: str) -> str:
+    return normal_form([" ".join(text.split())])[0]
+
+
+def _tell_stale(name: str, texts: str, stale: int, count: int) -> None:
+    """Count the answers that are left out; where they are most, the file is another one."""
+    about = f"{stale:,} of {counted(count, 'answer')} about ids that are no longer in {texts}, or have another text now"
+    if 2 * stale > count:
+        raise ValueError(f"{name}: {about}. Are the pairs of another file?")
+    if stale:
+        tell(f"{name}: left out {about}")

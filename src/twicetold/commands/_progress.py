@@ -3,8 +3,6 @@
 Where stderr is no terminal nothing is said, so that logs and scripts get the same lines on every machine.
 """
 
-import json
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rich.status import Status
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def progress(what: str) -> Status:
-    """Words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
+    """Show words on stderr while a block runs, such as `loading a model`, if it is a terminal."""
     return Console(stderr=True).status(Text(printable(what)))  # a string would be read as markup
 
 
@@ -28,23 +26,19 @@ def require_usable(model: str) -> None:
 
     Errors: as of `twicetold.load`.
     """
-    from twicetold import layout
     from twicetold.packages import require_package
+    from twicetold.trained.columns import FAMILIES
+    from twicetold.trained.folder_files import recipes
     from twicetold.trained.locate import folder_of
 
-    folder = folder_of(model)
-    from twicetold.trained.columns import FAMILIES
-
-    families = set()
-    for recipe in folder.rglob(layout.RECIPE):  # of an ensemble, those of its members as well
-        with suppress(OSError, ValueError, TypeError, KeyError):  # loading says what is wrong
-            families.add(str(json.loads(recipe.read_bytes())["encoder"]["_target_"]))
+    encoders = (recipe.get("encoder") for recipe in recipes(folder_of(model)))  # an ensemble itself has none
+    families = {str(each.get("_target_")) for each in encoders if isinstance(each, dict)}
     if families - FAMILIES.keys():
         require_package("torch", "a model of this family")
 
 
 def load_model(model: str) -> "Model":
-    """`twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
+    """Call `twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
     require_usable(model)
     with progress(f"loading {model}"):
         from twicetold.use.model import load

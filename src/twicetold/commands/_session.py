@@ -42,7 +42,7 @@ def ask_all(state: "Labelling | Asking") -> None:
 
 
 def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:
-    """Both texts with the words that differ underlined, in brackets where the terminal cannot show that."""
+    """Return both texts with the words that differ underlined, in brackets where the terminal cannot show that."""
     sides = Styled(), Styled()
     for *runs, same in word_changes(printable(left), printable(right)):
         for side, words in zip(sides, runs, strict=True):
@@ -53,7 +53,7 @@ def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:
 
 
 def _answers(console: Console) -> Iterator[str]:
-    """Letters of answers: keys that are pressed, or lines of standard input.
+    """Yield letters of answers: keys that are pressed, or lines of standard input.
 
     Raises:
         ValueError: if a line is none of them.

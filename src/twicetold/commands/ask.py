@@ -31,17 +31,17 @@ def ask(
     reading: Reading,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File for the answers, a .csv file.", show_default="FILE.answers.csv"),
+        typer.Option("--out", "-o", help="CSV file for the answers.", show_default="FILE.answers.csv"),
     ] = None,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Questions in all; more than before asks for the others.")
+        int, typer.Option("--count", "-n", min=1, help="Number of questions, earlier answers included.")
     ] = COUNT,
     id_column: Id = None,
     compare: Compare = None,
     sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
     also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
 ) -> None:
-    """Answer questions about the pairs of texts that dedupe is least sure of.
+    """Answer questions about the pairs that dedupe is least sure of.
 
     Examples:
         twicetold ask questions.csv
@@ -49,7 +49,7 @@ def ask(
 
     Shows one pair at a time, with the words that differ marked: y if the two texts are the same, n if not, ? if you
     cannot say, u undo, s stop. The hardest pair comes first, and each answer decides which one comes next. Answers are
-    written at once, and the same command goes on where it stopped. Without a terminal, answers are read from standard
+    written at once, and the same command resumes where it stopped. Without a terminal, answers are read from standard
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
     """
     answers = answers_beside(file) if out is None else out
@@ -66,7 +66,7 @@ def ask(
 
 
 def answers_beside(file: str) -> Path:
-    """The file of answers about a file of texts.
+    """Return the file of answers about a file of texts.
 
     Raises:
         ValueError: if the texts come from standard input.
@@ -139,17 +139,19 @@ def ask_about(
 
     with only_process(lock_beside(answers), f"ask {answers}"):
         pairs: list[Any] = [known or ([], [], [])]
+        stale: Any = ()
         if answers.exists():
-            pairs.append(pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True))
+            of_file, stale = pairs_of(str(answers), files[0], limits, right=[*files, None][1], unanswered=True)
+            pairs.append(of_file)
         left, right, same = ([each for side in sides for each in side] for sides in zip(*pairs, strict=True))
         with progress("comparing the texts"):
             questions = begin((left, right, same))
         names = [name for file in files for name in file.names.to_pylist()]
-        state = Asking.begin(answers, questions, names, count=count, beside=beside)
+        state = Asking.begin(answers, questions, names, count=count, beside=beside, stale=stale)
         try:
             ask_all(state)
-            if state.next is None and len(state.table) < count:
-                tell("no other two texts are near enough to ask about")
+            if state.next is None and len(state.table) < state.count:
+                tell("no other pair is similar enough to ask about")
         finally:  # also where a person presses Ctrl-C
             if len(state.table):
                 given = int((answers_of(state.table[SAME]) != MISSING).sum())

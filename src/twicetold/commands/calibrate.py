@@ -13,7 +13,7 @@ from twicetold.commands._progress import load_model, progress, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
@@ -31,8 +31,8 @@ def calibrate(
         list[str],
         typer.Argument(
             metavar="[MODEL] PAIRS",
-            help="Run folder or model folder, if any; and labelled pairs: .csv, .tsv, .jsonl or "
-            ".parquet, as label writes them.",
+            help="Run folder or model folder (optional), then labelled pairs (.csv, .tsv, .jsonl or "
+            ".parquet), as label writes them.",
             show_default=False,
         ),
     ],
@@ -47,13 +47,13 @@ def calibrate(
             help="Column with 1 or 0, true or false, yes or no; empty: not answered.", show_default="label, or same"
         ),
     ] = None,
-    aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
+    aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="Metric that the threshold maximises.")] = "accuracy",
     format: Format = None,
     skip_bad: SkipBad = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing model folder or file.")] = False,
     anyway: Annotated[
         bool,
-        typer.Option("--anyway", help="Write the folder also if the new decision is no better than the stored one."),
+        typer.Option("--anyway", help="Write the folder even if the new decision is no better than the stored one."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -86,6 +86,8 @@ def calibrate(
     loaded = None if model is None else load_model(model)
     if loaded is not None:
         require_free_of(loaded.folder, out, force=force)
+    elif out.exists() and not force:
+        raise FileExistsError(f"{out} is there: choose another file with -o, or replace it with --force")
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad, **file_format(format))
     tell_left_out(read.bad)
     if loaded is None:
@@ -104,13 +106,13 @@ def calibrate(
     if not result.alike:
         tell(
             f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
-            "label of pairs that say the same? If so, this model cannot tell which do."
+            "label of duplicates? If so, this model cannot tell them apart."
         )
     elif not better:
         gains = ", ".join(f"{NAMES.get(name, name)} {_shown(result.gained[name], '+')}" for name in (aim, *LOSSES))
         tell(
             "The pairs do not show that the new threshold and probabilities are better than the stored ones "
-            f"(differences: {gains}). Label more pairs, or stay with the stored ones."
+            f"(differences: {gains}). Label more pairs, or keep the stored ones."
         )
     if not written:
         tell("To write them anyway: --anyway")
@@ -130,42 +132,47 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
         print(json_text(decision))
     tell(
         f"{_counted(pairs)}, of {links.pairs:,} pairs of nearest texts",
-        _promises("links", "cosine", links, promised),
+        _promises("links", "a cosine of {:.4g}".format, links, promised),
         f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
     )
 
 
 def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
-    """The lines on the use of the labels by dedupe and index."""
+    """Return the lines on the use of the labels by dedupe and index."""
     if result.links is None or not taken:
-        stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
+        stay = "dedupe and index keep the thresholds from all pairs of validation texts: "
         if result.links is not None:
             return [f"{stay}these pairs do not contradict them (--anyway replaces them)"]
         return [
-            f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew "
-            "from a file, with this model and its draw beside them, say something about all pairs of a file"
+            f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label "
+            "drew from a file with this model, with the draw beside them, tell about all pairs of a file"
         ]
     if (matched := result.matched) is None:
-        return [_promises("dedupe and index link", "score", result.links, result.promised)]
-    moved = "dedupe links by the matcher, which the labels have moved,"
+        return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links, result.promised)]
+
+    def probability(score: float) -> str:
+        return f"{matched.decision.probability([score])[0]:.3g}"
+
     return [
-        _promises(moved, "log odds", matched.links, matched.promised),
-        _promises("index links by similarity,", "score", result.links, result.promised),
+        _promises("dedupe now links pairs", probability, matched.links, matched.promised),
+        _promises("index now links pairs", "a similarity of {:.4g}".format, result.links, result.promised),
     ]
 
 
-def _promises(what: str, score: str, links: "LabelledLinks", promised: "Sequence[LinkEstimate]") -> str:
-    """The sentences on the thresholds of one kind of links."""
-    expected = {each.aimed: f"to be expected: {_shown(each.precision)}" for each in promised}
+def _promises(
+    what: str, at: "Callable[[float], str]", links: "LabelledLinks", promised: "Sequence[LinkEstimate]"
+) -> str:
+    """Describe the thresholds of one kind of links; `at` shows a threshold."""
+    expected = {each.aimed: f"expected: {_shown(each.precision)}" for each in promised}
     each = [
         f"{link.aimed:g} is not reached"
         if link.threshold is None
-        else f"{link.aimed:g} from {score} {link.threshold:.4g} on ({expected[link.aimed]})"
+        else f"{link.aimed:g} at {at(link.threshold)} or more ({expected[link.aimed]})"
         for link in links.links
     ]
     return (
-        f"{what} from {score} {links.f1_threshold:.4g} on, where F1 is highest (precision {expected[None]}). Precision "
-        f"of links: {', '.join(each)}"
+        f"{what} at {at(links.f1_threshold)} or more, where F1 is highest (precision {expected[None]}). Precision of "
+        f"links: {', '.join(each)}"
     )
 
 
@@ -178,7 +185,7 @@ def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
         cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
         rows += [(NAMES.get(name, name), *cells)]
     tell(
-        f"{_counted(pairs)}{', with the weights of the draw' if pairs.weighted else ''}",
+        f"{_counted(pairs)}{', weighted by the draw' if pairs.weighted else ''}",
         *flush_right(rows),
         f"{_intervals(pairs)} {end}",
     )
@@ -188,16 +195,16 @@ def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
 
 
 def _counted(pairs: "CalibrationPairs") -> str:
-    return f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same"
+    return f"{counted(len(pairs.label), 'pair')}, {counted(int(pairs.label.sum()), 'duplicate')}"
 
 
 def _intervals(pairs: "CalibrationPairs") -> str:
-    """The line on the scope of the intervals and the number of labels that would halve them."""
+    """Return the line on the scope of the intervals and the number of labels that would halve them."""
     from twicetold.labels.assessment import for_half
 
     drawn = pairs.weighted or pairs.draw is not None
     where = "all candidates of the file" if drawn else "all pairs like these"
-    equal = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
+    equal = f" Effective sample: {pairs.effective:,.0f}." if pairs.weighted else ""
     more = for_half(len(pairs.label))
     left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))
     half = (
@@ -205,7 +212,7 @@ def _intervals(pairs: "CalibrationPairs") -> str:
         if more <= left
         else f"{counted(left, 'more pair')} of the file can be labelled."
     )
-    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{equal} {half}"
+    return f"95 % intervals for {where}; after: corrected for the choice on these labels.{equal} {half}"
 
 
 def _shown(number: "IntervalEstimate", sign: str = "") -> str:

@@ -1,4 +1,4 @@
-"""`twicetold dedupe`: groups of rows whose texts say the same."""
+"""`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import typer
 from twicetold.commands._console import tell
 from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import ModelAndFile, file_format, model_and_file, with_options
-from twicetold.commands._outputs import dropped_beside, require_apart
+from twicetold.commands._outputs import beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.printable import counted
 
@@ -17,7 +17,7 @@ from twicetold.printable import counted
 def dedupe(
     context: typer.Context, arguments: ModelAndFile, common: Common, asked: Asked, alone: OfFile, folder: OfFolder
 ) -> None:
-    """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
+    """Group the duplicate rows of a file; nothing is dropped without --drop.
 
     Examples:
         twicetold dedupe questions.csv -o grouped.csv
@@ -25,17 +25,18 @@ def dedupe(
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL texts are compared by letters, words, numbers and codes, and by vectors where the extra static is
-    installed; what that means for a pair was learnt on other files. --sense says which texts are duplicates: copies
+    installed; how much each counts was learnt on other files. --sense says what counts as a duplicate: copies
     with small changes, texts about the same thing (the default), or about one event or topic. --compare takes your own
-    vectors in place of those; if the .json file that calibrate wrote for them is MODEL, their cosine counts alone.
+    vectors in place of those; if MODEL is the .json file that calibrate wrote for them, only their cosine counts.
 
     With --ask you are shown the least certain pairs first: y if both texts are the same, n if not. Your answers hold,
-    and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command goes on.
+    and similar pairs are judged by them. They are kept in FILE.answers.csv, so that the same command resumes.
 
-    With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
+    With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns, and with
+    --skip-bad bad rows to unique.bad.csv, with line and reason.
 
     With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
-    out of memory. The same command goes on after whatever ended it.
+    out of memory. Run the same command again to resume.
     """
     from twicetold.commands import _dedupe_folder
 
@@ -60,20 +61,24 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
     if (answers := written["answers"]) is not None:
-        beside = dict(zip(listed(asked.also), options["also"], strict=True))
-        asking: Any = {"count": alone.ask, "options": options, "beside": beside}
+        further = dict(zip(listed(asked.also), options["also"], strict=True))
+        asking: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
     rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None
     shown = as_json if common.as_json else in_sentences
     place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
-    about = shown(groups, read.texts, read.names.to_pylist())
+    about = shown(groups, read.texts if common.as_json else groups.texts, read.names.to_pylist())
+    if isinstance(about, dict):
+        about |= {"bad": len(read.bad), "bad_file": written["bad rows"]}
     tell_result(about, rows=rows, dropped=dropped, aside=written["dropped rows"], place=place)
+    if written["bad rows"] is not None:
+        tell(f"{counted(len(read.bad), 'bad row')} in {written['bad rows']}")
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:
-    """The files to write by what goes to them; refuses those that cannot all be written, and a model that cannot run.
+    """List the files to write by what goes to them; refuse what cannot all be written, or a model that cannot run.
 
     Raises:
         typer.BadParameter: if there are such.
@@ -84,7 +89,8 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
         "rows": common.out,
         "links": alone.links,
         "page": alone.html,
-        "dropped rows": dropped_beside(common.out) if common.drop else None,
+        "dropped rows": beside(common.out) if common.drop else None,
+        "bad rows": beside(common.out, "bad") if common.drop and common.skip_bad else None,
         "answers": None if alone.ask is None else str(answers_beside(file)),
     }
     sources = {"texts": file, "pairs": asked.pairs, "vectors": alone.compare, "weights": model}

@@ -26,7 +26,7 @@ from twicetold.printable import counted, json_text, print
 if TYPE_CHECKING:
     from twicetold.index.info import IndexInfo
 
-ABOUT = """Build, grow and describe an index of texts, see also search.
+ABOUT = """Build, grow and describe an index of texts (see also search).
 
 
 Examples:
@@ -37,7 +37,7 @@ Examples:
 
 index = typer.Typer(no_args_is_help=True, help=ABOUT)
 
-Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
+Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="consecutive numbers")]
 
 
 @index.command()
@@ -51,7 +51,7 @@ def build(
     precision: Annotated[float | None, typer.Option("--precision", help=HELP["precision"])] = DEFAULTS.precision,
     threshold: Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])] = DEFAULTS.threshold,
     rule: Annotated[
-        Literal[rules.Rule, "none"], typer.Option("--rule", help="How links make groups; none: texts are not grouped.")
+        Literal[rules.Rule, "none"], typer.Option("--rule", help="How links are merged into groups; none: no groups.")
     ] = DEFAULTS.rule,
     as_json: Json = False,
 ) -> None:
@@ -102,7 +102,7 @@ def add(
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file, and group what they are near to anew, by the rule that built the index.
+    """Add the texts of a file and regroup the texts near them, by the rule that built the index.
 
     Examples:
         twicetold index add faq new.csv
@@ -124,11 +124,11 @@ def add(
         }
         print(json_text(about))
         return
-    joined = f", {added.joined:,} to groups that were there" if opened.threshold is not None else ""
+    joined = f", {added.joined:,} of them to existing groups" if opened.threshold is not None else ""
     tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
     if changes.moved:
         tell(
-            f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were "
+            f"{changes.moved:,} earlier texts are in another group now: {len(changes.merged):,} groups were "
             f"merged into another one, {len(changes.split):,} were split (--json lists them)"
         )
 
@@ -196,9 +196,9 @@ def _described(about: "IndexInfo") -> list[str]:
     parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
     groups = "none"
     if about.threshold is not None:
-        least = f"similarity {about.threshold:.4f} on"
+        least = f"similarity {about.threshold:.4f} or more"
         if about.probability is not None:
-            least = f"probability {about.probability:.3f} on (score {about.threshold:.4f})"
+            least = f"probability {about.probability:.3f} or more (score {about.threshold:.4f})"
         texts = counted(about.grouped, "text")
         groups = f"{about.groups:,} of {texts}, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
@@ -214,7 +214,7 @@ def _described(about: "IndexInfo") -> list[str]:
 
 
 def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
-    """Texts and ids of a file."""
+    """Return texts and ids of a file."""
     with progress("loading libraries"):
         from twicetold.commands._dedupe_file import TextFile
 

@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 def label(
     arguments: ModelAndFile,
     reading: Reading,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file for the labelled pairs.", show_default=False)],
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
+        typer.Option(
+            "--pairs", "-n", min=1, help="Number of pairs to draw; more than before adds pairs.", show_default="100"
+        ),
     ] = None,
     compare: Compare = None,
-    report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only report on the labels so far.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Label pairs of texts by hand, and estimate precision and recall.
+    """Label pairs of texts, and estimate precision and recall.
 
     Examples:
         twicetold label questions.csv -o pairs.csv
         twicetold label questions.csv -o pairs.csv --report
 
-    Shows one pair at a time: y if the two texts say the same, n if not, ? if you cannot say, u undo, s stop. The same
+    Shows one pair at a time: y if the two texts are duplicates, n if not, ? if you cannot say, u undo, s stop. The same
     command goes on where it stopped. Without a terminal, answers are read from standard input, one a line. Without
     MODEL, letters and words are compared, and vectors where the extra static is installed, by a model that is fitted to
     the texts and kept in the folder OUT.model, for calibrate. With --compare, pairs are drawn by the cosine of your
@@ -73,12 +75,12 @@ def label(
 
 
 def model_beside(out: Path) -> Path:
-    """The folder of the model that is fitted for a file of labelled pairs."""
+    """Return the folder of the model that is fitted for a file of labelled pairs."""
     return out.with_name(f"{out.name}.model")
 
 
 def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | LoadedModel":
-    """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
+    """Return the folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it.
 
     Vectors of these texts alone are a model that has no folder.
     """
@@ -97,14 +99,14 @@ def _fitted_beside(out: Path, read: "TextFile", compare: str | None) -> "str | L
 
 
 def _report(state: "Labelling", *, as_json: bool) -> None:
-    """The table to stderr; the same as JSON to stdout, if asked for."""
+    """Print the table to stderr, and the same as JSON to stdout if asked for."""
     from twicetold.labels.estimates import estimate
 
-    where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
+    where = f" In {state.out}" if state.labels or state.skipped else ""  # the file is written with the first answer
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     tell(
         f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
-        f"{counted(sum(state.labels.values()), 'says', 'say')} the same.{where}"
+        f"{counted(sum(state.labels.values()), 'duplicate')}.{where}"
     )
     estimates = estimate(state.sample()) if state.labels else None
     # no probability where nobody has labelled what the model is about
@@ -122,34 +124,34 @@ def _report(state: "Labelling", *, as_json: bool) -> None:
             "labelled_duplicates": sum(state.labels.values()),
             "candidates": sum(state.candidates),
             "threshold": state.decision.threshold,
-            "duplicates": None if estimates is None else asdict(estimates.duplicates),
+            "duplicates": None if estimates is None else estimates.duplicates,
             "thresholds": [{**asdict(row), "probability": probability} for row, probability in rows],
         }
         print(json_text(content))
 
 
 def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float] | None) -> list[str]:
-    """A line for each threshold that some of the candidates reach, and for the stored one."""
+    """Return a line for each threshold that some of the candidates reach, and for the stored one."""
     rows = [("", "threshold", *(("probability",) if probabilities else ()), "candidates", "precision", "recall")]
     for number, row in enumerate(estimates.at):
         stored = row.threshold == state.decision.threshold
         if stored or row.candidates not in (0, sum(state.candidates)):  # others are the same as none or all
             likely = (f"{probabilities[number]:.3f}",) if probabilities else ()
-            shares = (_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall))
+            shares = (_shown(row.precision), "–" if row.recall is None else f"{row.recall:.3f}")
             rows.append(("*" if stored else "", f"{row.threshold:.4g}", *likely, f"{row.candidates:,}", *shares))
     return flush_right(rows)
 
 
 def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
-    """The scope of the table, and the number of labels that would make it more precise."""
+    """Return the scope of the table, and the number of labels that would make it more precise."""
     from twicetold.labels.assessment import for_half
 
     candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()
     origin = "matcher's" if state.guessed else "stored"
     lines = [
-        f"* the {origin} threshold, about {state.about}. Estimates with 95 % "
-        f"intervals for the {candidates:,} candidate pairs (each text's nearest neighbours), of which "
-        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. Recall counts duplicates among the candidates alone."
+        f"* the {origin} threshold, about {state.about}. Estimates for the {candidates:,} candidate pairs (each text's "
+        f"nearest neighbours), of which about {estimates.duplicates:,.0f} are duplicates; of precision with intervals "
+        "(95 %). Recall counts only duplicates among the candidates."
     ]
     if (more := for_half(count)) <= candidates - count:
         pairs = count + len(state.skipped) + more
@@ -163,6 +165,6 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     return lines
 
 
-def _shown(estimate: "SampleEstimate", form: str) -> str:
-    value = "–" if estimate.value is None else form.format(estimate.value)
-    return f"{value} ({form.format(estimate.low)}, {form.format(estimate.high)})"
+def _shown(estimate: "SampleEstimate") -> str:
+    value = "–" if estimate.value is None else f"{estimate.value:.3f}"
+    return f"{value} ({estimate.low:.3f}, {estimate.high:.3f})"

@@ -1,5 +1,6 @@
-"""`twicetold link`: pairs of a row of one file and a row of another whose texts say the same."""
+"""`twicetold link`: pairs of a row of one file and a row of another whose texts are duplicates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +34,7 @@ class Columns(Reading):
     """Options by which two files are read; a column has one name in both, or two as in LEFT=RIGHT."""
 
     text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
-    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="numbers of rows, from 1")] = None
+    id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="row numbers, from 1")] = None
     same: Annotated[Repeated, _column("--same", HELP["same"], metavar=SEVERAL)] = None
     within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
     also: Annotated[Repeated, _column("--also", HELP["also"].partition(", ")[2].capitalize(), metavar=SEVERAL)] = None
@@ -45,15 +46,16 @@ class Columns(Reading):
             file: its path, or `-`.
             side: 0 for the left file, 1 for the right one.
         """
-        from twicetold.commands._columns import listed, values_of, window
+        from twicetold.commands._columns import split, values_of, window
         from twicetold.commands._dedupe_file import TextFile
 
-        same, also = ([_names(each)[side] for each in listed(asked)] for asked in (self.same, self.also))
+        listed = ([name for each in asked or [] for name in split(each, ",")] for asked in (self.same, self.also))
+        same, also = ([_names(name)[side] for name in names] for names in listed)
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
         needed = [*same, *also, *(column for column, _ in sizes)]
         read = TextFile.read(file, replace(self, text=text), id_column=id_column, needed=needed, added=())
-        return read, values_of(read, same, [f"{column}:{size}" for column, size in sizes], also)
+        return read, {**values_of(read, same, [f"{column}:{size}" for column, size in sizes], also), "names": also}
 
 
 @with_options
@@ -62,43 +64,43 @@ def link(
     right: Annotated[str, typer.Argument(metavar="RIGHT", help=FILE, show_default=False)],
     columns: Columns,
     out: OutFile = "-",
-    threshold: Annotated[float, typer.Option("--threshold", help="Least probability of a link.")] = 0.5,
+    threshold: Annotated[float, typer.Option("--threshold", help="Minimum probability of a link.")] = 0.5,
     pairs: Annotated[str | None, typer.Option("--pairs", metavar="FILE", help=HELP["pairs"])] = None,
     ask: Annotated[
         int | None,
         typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),
     ] = None,
-    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with one at most.")] = False,
+    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with at most one other.")] = False,
     compare: Annotated[
         str | None,
         typer.Option(
             "--compare",
             metavar=f"{LETTERS}|VECTORS or LEFT=RIGHT",
-            help=f"{LETTERS} and words alone, or your vectors as well: .npy files, columns, a folder of model2vec.",
+            help=f"{LETTERS} and words only, or your vectors as well: .npy files, columns, a folder of model2vec.",
             show_default="letters and words, and vectors if the extra static is installed",
         ),
     ] = None,
     html: Html = None,
     as_json: Json = False,
 ) -> None:
-    """Pair rows of one file with rows of another whose texts say the same.
+    """Match rows of one file with rows of another.
 
     Examples:
         twicetold link questions.csv new.csv -o linked.csv
         twicetold link questions.csv new.csv --one-to-one --ask 5 -o linked.csv
 
     A row is written for each pair: left and right (numbers of rows, from 1, or ids), left_text, right_text,
-    probability that both say the same. Pairs within one file are not looked at. No labels are needed: the probability
-    is that of a matcher that was learnt on other files. With --ask you are shown the least certain pairs first; your
-    answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
+    probability that both are duplicates. Pairs within one file are not compared. No labels are needed: the
+    probability comes from a matcher that was trained on other files. With --ask you are shown the least certain pairs
+    first; your answers are kept in LEFT-RIGHT.answers.csv, hold, and move the matcher.
     """
     with progress("loading libraries"):
-        from twicetold.commands._columns import listed, vectors_of
+        from twicetold.commands._columns import vectors_of
         from twicetold.commands._pairs_file import pairs_of
         from twicetold.commands.ask import answers_beside, ask_about
         from twicetold.dedupe.link import TwoTables, require_threshold
         from twicetold.tables.files import write_rows
-        from twicetold.tables.streams import STANDARD, is_one_file
+        from twicetold.tables.streams import STANDARD, format_of, is_one_file
 
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
@@ -119,16 +121,17 @@ def link(
         options["vectors"] = found[0] if named[0] == named[1] and Path(named[0]).is_dir() else found
     with progress("comparing the texts"):
         tables = TwoTables.of(one.texts, other.texts, **options)
-    known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)
+    known: Any = None if pairs is None else pairs_of(pairs, one, tables.limits, right=other)[0]
     if ask is not None and answers is not None:
         options = {"count": ask, "known": known, "limits": tables.limits}
-        options["beside"] = {name: [*a, *b] for name, (a, b) in zip(listed(columns.also), also, strict=True)}
+        options["beside"] = _beside((of_left, of_right), tables.counts)
         rows, others, answer = ask_about(tables.questions, (one, other), answers, **options)
         known = rows, [row - tables.counts[0] for row in others], answer
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
-        write(one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other))
+        block = one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other)
+        write(block if format_of(out, format) == "parquet" else block.rounded())
     if html is not None:
         linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
     summary = _summary((one, other), linked)
@@ -141,29 +144,40 @@ def link(
 
 
 def _names(asked: str) -> tuple[str, str]:
-    """The names of a column in the left file and in the right one.
+    """Return the names of a column in the left file and in the right one.
 
     Raises:
         typer.BadParameter: if there are more than two, or one is empty.
     """
-    names = asked.split("=")
+    from twicetold.commands._columns import split, unquoted
+
+    names = [*map(unquoted, split(asked, "="))]
     if len(names) > 2 or not all(names):
         raise typer.BadParameter(f"expected a column of both files, or LEFT=RIGHT, got {asked!r}")
     return names[0], names[-1]
 
 
+def _beside(sides: Sequence[dict[str, Any]], counts: tuple[int, int]) -> dict[str, list[str]]:
+    """Further columns to show beside the n + m texts, each under the name that it has in its own file."""
+    shown: dict[str, list[str]] = {}
+    for start, options, count in zip((0, counts[0]), sides, counts, strict=True):
+        for name, values in zip(options["names"], options["also"], strict=True):
+            shown.setdefault(name, [""] * sum(counts))[start : start + count] = values
+    return shown
+
+
 def _summary(files: "tuple[TextFile, TextFile]", linked: "LinkedRows") -> dict[str, Any]:
-    """Every row of both files, by what became of it."""
+    """Return every row of both files, by what became of it."""
     sides = zip(SIDES, files, linked.linked(), linked.unlinked(), strict=True)
     of_sides = {
-        side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": file.bad}
+        side: {"rows": len(file.texts), "linked": len(some), "unlinked": len(others), "bad": len(file.bad)}
         for side, file, some, others in sides
     }
     return {"pairs": len(linked), **of_sides, "without_values": linked.without_values}
 
 
 def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> list[str]:
-    """The summary in sentences."""
+    """Return the summary in sentences."""
     lines = [counted(summary["pairs"], "pair")]
     for side, file in zip(SIDES, files, strict=True):
         rows, about = counted(summary[side]["rows"], "row"), summary[side]
@@ -175,7 +189,7 @@ def _sentences(files: "tuple[TextFile, TextFile]", summary: dict[str, Any]) -> l
 
 
 def _doubtful(one: "TextFile", other: "TextFile", linked: "LinkedRows") -> list[str]:
-    """Lines about the least probable pairs, with the place where two texts differ."""
+    """Return lines about the least probable pairs, with the place where two texts differ."""
     order = linked.doubtful_first()[:SHOWN].tolist()
     lines = ["least probable pairs:"] if order else []
     for pair in order:

@@ -20,13 +20,13 @@ def pairs(
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
+    """Score each pair of a file: adds the columns score, probability and duplicate.
 
     Examples:
         twicetold pairs model candidates.csv -o scored.csv
         twicetold pairs model candidates.csv --left question --right other -o scored.jsonl
 
-    A model that cannot tell leaves probability and duplicate empty, and says why.
+    A model that cannot decide leaves probability and duplicate empty, and says why.
 
     A bad row (a text is missing, a line is malformed) ends the command before anything is written; every one is
     counted and the first ten are named.
@@ -67,7 +67,7 @@ def pairs(
         share = f" ({scored.duplicates / scored.pairs:.1%})" if scored.pairs else ""
         threshold = loaded.decisions.of(about).usable.threshold
         lines = [
-            f"{lines[0]}, {scored.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
+            f"{lines[0]}, {scored.duplicates:,}{share} duplicates by the threshold {threshold:.4g} about "
             f"{scored.about}; {rate}",
             f"threshold and probabilities rest on {evidence}",
         ]

@@ -21,13 +21,13 @@ def score(
     about: About = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether two texts say the same: score, probability and verdict, and the label that it is about.
+    """Decide whether two texts are duplicates: score, probability and verdict.
 
     Examples:
         twicetold score model "How do I learn to swim?" "how to learn swimming"
         twicetold score model "bank rate" "rate of a bank" --json
 
-    A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
+    A model that cannot decide gives only the score, and says why. Write -- before a text that begins with a dash.
     """
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
@@ -51,7 +51,7 @@ def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> No
 
 
 def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> dict[str, Any]:
-    """A model's answer for a pair; without a verdict, the reason."""
+    """Return a model's answer for a pair; without a verdict, the reason."""
     verdicts, score = loaded.decisions.of(about), loaded.similarity([left], [right])
     threshold = probability = duplicate = None
     if not verdicts.no_verdict:

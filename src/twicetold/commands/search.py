@@ -25,17 +25,17 @@ def search(
     reading: Reading,
     texts: Asked = None,
     file: AskedFile = None,
-    k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of results for each text.", min=1)] = 10,
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Find the texts of an index that are most alike, nearest first.
+    """Find the most similar texts of an index, nearest first.
 
     Examples:
         twicetold search faq "how do I learn to swim"
         twicetold search faq --file questions.csv -k 3 --json
 
-    Columns: similarity, probability that both say the same, group, id, text.
+    Columns: similarity, probability of a duplicate, group, id, text.
     """
     if bool(texts) == (file is not None):
         raise typer.BadParameter("give texts, or a file with texts (-f)")
@@ -53,7 +53,7 @@ def search(
 
 
 def _queries(texts: list[str] | None, file: str | None, reading: Reading) -> Iterator[list[str]]:
-    """The texts that are asked for, those of a file a block at a time."""
+    """Yield the texts that are asked for, those of a file a block at a time."""
     if file is None:
         yield texts or []
         return

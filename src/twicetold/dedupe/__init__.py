@@ -1,1 +1,1 @@
-"""Groups of texts that say the same: what can be chosen, how they are found, what is found."""
+"""Groups of duplicates: what can be chosen, how they are found, what is found."""

@@ -70,7 +70,7 @@ class KnownGroups:
 
     @classmethod
     def of(cls, count: int, values: Column) -> "KnownGroups":
-        """From a column of n values: rows of one value are of one group, and rows without a value of none.
+        """Build from a column of n values: rows of one value are of one group, and rows without a value of none.
 
         Raises:
             TypeError: if it is no column of plain values.
@@ -89,7 +89,7 @@ class KnownGroups:
         return cls(rows, codes)
 
     def agreement(self, group: Ints, links: Links, distinct: DistinctTexts) -> GroupAgreement:
-        """All measures.
+        """Return all measures.
 
         Args:
             group: (n,) of each row.
@@ -107,7 +107,7 @@ class KnownGroups:
         return GroupAgreement(len(self.rows), int((sizes > 1).sum()), pairs, measures)
 
     def _links(self, links: Links, distinct: DistinctTexts) -> dict[str, Measured]:
-        """Precision and recall of links between distinct texts of known groups."""
+        """Return precision and recall of links between distinct texts of known groups."""
         code = np.full(len(distinct), MISSING, np.int64)
         code[distinct.place[self.rows][::-1]] = self.codes[::-1]  # of several assignments the last one holds
         known = np.flatnonzero(code != MISSING)
@@ -130,7 +130,7 @@ class KnownGroups:
 
 
 def _bootstrapped(statistic: Statistic, groups: int) -> Interval | tuple[()]:
-    """The interval of a statistic; none if there are too few pairs for one."""
+    """Return the interval of a statistic; none if there are too few pairs for one."""
     try:
         return bootstrap_interval(statistic, groups, resamples=RESAMPLES)
     except ValueError:

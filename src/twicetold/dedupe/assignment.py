@@ -16,7 +16,7 @@ LEAST_GAIN = 1e-9  # of a link at the threshold itself, so that it is one
 
 
 def assignment(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
-    """(L,) which pairs make the sum of their gains the largest, if each row may be in one pair at most.
+    """Return (L,) which pairs make the sum of their gains the largest, if each row may be in one pair at most.
 
     Args:
         left: (L,) rows of one table.
@@ -35,7 +35,7 @@ def assignment(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
 
 
 def _best(left: Ints, right: Ints, gain: Floats) -> NDArray[np.bool_]:
-    """The pairs of one component that are chosen. Each row on the left may also go to a column that stands for none."""
+    """Choose pairs of one component. Each row on the left may also go to a column that stands for none."""
     rows, one = np.unique(left, return_inverse=True)
     columns, other = np.unique(right, return_inverse=True)
     alone = np.arange(len(rows))

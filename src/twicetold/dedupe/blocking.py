@@ -96,7 +96,7 @@ def pairs_within(vectors: Vectors, limits: Limits | None, least: float | None, *
 
 
 def large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
-    """The texts of each block that is searched by itself, and all other texts."""
+    """Return the texts of each block that is searched by itself, and all other texts."""
     size = np.bincount(limits.block)
     alone = np.zeros(len(size), bool) if limits.values else size > LARGE
     searched = [np.flatnonzero(limits.block == block) for block in np.flatnonzero(alone)]
@@ -104,7 +104,7 @@ def large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
 
 
 def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
-    """The vectors of some texts, in this order."""
+    """Return the vectors of some texts, in this order."""
     queries, documents = vectors
     if len(rows) == queries.shape[0] and (rows == np.arange(len(rows))).all():
         return vectors
@@ -132,7 +132,7 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
 
 
 def _above(vectors: Vectors, limits: Limits, reach: "_Reach", least: float) -> Pairs | None:
-    """The allowed pairs of sorted texts from a dot product on; None if they are more than are held."""
+    """Return the allowed pairs of sorted texts from a dot product on; None if they are more than are held."""
     queries, documents = vectors
     pieces = _pieces(reach, both=False)
 
@@ -152,7 +152,7 @@ def _above(vectors: Vectors, limits: Limits, reach: "_Reach", least: float) -> P
 def _nearest(
     vectors: Vectors, limits: Limits, reach: "_Reach", least: float | None, neighbours: int
 ) -> tuple[Ints, Ints, NDArray[Any], int]:
-    """The allowed pairs of each sorted text with its nearest ones, and how many texts may have more links.
+    """Return the allowed pairs of each sorted text with its nearest ones, and how many texts may have more links.
 
     With `least` they are as many of each as are held, among the texts after it.
     """
@@ -182,7 +182,7 @@ def _nearest(
 
 
 def _reach(limits: Limits) -> _Reach:
-    """The reach of each of the sorted texts."""
+    """Return the reach of each of the sorted texts."""
     value, size = (limits.values[0], limits.sizes[0]) if limits.values else (np.zeros(len(limits.block)), 0.0)
     values, code = np.unique(value, return_inverse=True)
     first = limits.block * (len(values) + 1)  # in ascending keys of block and value
@@ -191,7 +191,7 @@ def _reach(limits: Limits) -> _Reach:
 
 
 def _pieces(reach: _Reach, *, both: bool) -> list[tuple[int, int]]:
-    """Consecutive texts that are compared at a time."""
+    """Return consecutive texts that are compared at a time."""
     pieces, start, count = [], 0, len(reach.stop)
     while start < count:
         size = max(PIECE, int(reach.stop[start]) - start)

@@ -78,12 +78,12 @@ def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -
 
 
 def held(count: int, neighbours: int) -> int:
-    """Number of neighbours held for each text, at least `neighbours`, if there are more pairs than `MOST_PAIRS`."""
+    """Count the neighbours held for each text, at least `neighbours`, if there are more pairs than `MOST_PAIRS`."""
     return max(neighbours, MOST_PAIRS // count)
 
 
 def _joined(vectors: Vectors, least: float, *, large: bool) -> tuple[Pairs | None, bool]:
-    """All pairs that reach a dot product, or most of them, and whether some may be missing; None if too many."""
+    """Return all pairs that reach a dot product, or most of them, and whether some may be missing; None if too many."""
     queries, documents = vectors
     if isinstance(documents, np.ndarray):
         return (most_self_pairs if large else dense_self_pairs)(vectors, least, most=MOST_PAIRS), large

@@ -3,6 +3,7 @@
 - More than half of the rows are in groups.
 - Links join texts that differ in digits or codes alone, such as order numbers and sizes. A code is a run of letters and
   digits with a digit in it, or, in a text with small letters, a word in capitals.
+- Hardly any text is linked, though most differ from another one only in digits or codes, such as times and ids in logs.
 - A group is a chain: its ends are less alike than the threshold.
 
 Shape letters: m distinct texts, L links, P pairs, G groups.
@@ -18,10 +19,11 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links
-from twicetold.printable import differing
+from twicetold.printable import counted, differing
 from twicetold.trained.drift import BLANK
 
-MANY = 0.5  # share of rows in groups
+MANY = 0.5  # share of rows in groups, or of texts that differ from another one only in digits or codes
+FEW = 0.05  # links for each text
 LOOKED_AT = 20_000  # links whose texts are compared
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
@@ -44,8 +46,10 @@ class Chains(NamedTuple):
     score: float
 
 
-def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float) -> tuple[str, ...]:
-    """Warnings about links and groups.
+def warnings_of(
+    texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float, shown: Sequence[str]
+) -> tuple[str, ...]:
+    """Return warnings about links and groups.
 
     Args:
         texts: m distinct texts.
@@ -53,38 +57,38 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
         codes: (m,) group of each.
         pairs: their scores.
         least: score of a link.
+        shown: m texts as a person is shown them.
     """
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    warnings = [codes_alone(sides[0], sides[1], some.similarity)]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity), codes_keep_apart(texts, len(links))]
     if chains is not None:
         if pairs.vectors is None:  # scores are no similarities
             chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))
-        warnings.append(chained(chains, (texts[chains.left], texts[chains.right])))
+        warnings.append(chained(chains, (shown[chains.left], shown[chains.right])))
     return tuple(filter(None, warnings))
 
 
 def many_grouped(grouped: int, rows: int, dropped: int, *, equal: int) -> str | None:
-    """A warning if more than half of the rows are in groups.
+    """Return a warning if more than half of the rows are in groups.
 
     Args:
         grouped: rows in groups of two or more.
         rows: of all.
-        dropped: rows with another one as representative.
+        dropped: rows that are not the representative of their group.
         equal: rows whose text another row before them has.
     """
     if grouped <= MANY * rows:
         return None
-    fewer = "if the file should have fewer copies, give a higher threshold"
     return (
         f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
-        f"have another one as representative: {fewer if dropped > equal else 'the texts of each group are equal'}"
+        f"would be dropped. {'Too many? Raise --threshold' if dropped > equal else 'The texts of each group are equal'}"
     )
 
 
 def unknown_texts(count: int, texts: int) -> str | None:
-    """A warning of texts without a term that the model knows; None if they are few.
+    """Return a warning of texts without a term that the model knows; None if they are few.
 
     Args:
         count: of these.
@@ -93,13 +97,23 @@ def unknown_texts(count: int, texts: int) -> str | None:
     if count <= BLANK * texts:
         return None
     return (
-        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
-        "text to it: train a model on texts like these, or take one that reads letters"
+        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, so it finds no "
+        "duplicates of them. Train a model on texts like these, or take one that reads letters"
+    )
+
+
+def crowded_words(count: int) -> str | None:
+    """A warning of words that were not compared with all others by spelling; None if there are none."""
+    if not count:
+        return None
+    return (
+        f"{counted(count, 'word was', 'words were')} not compared with all others by spelling, as too many differ by "
+        "one letter: texts that differ by such words alone may have too low a probability"
     )
 
 
 def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -> str | None:
-    """A warning if links join texts that differ in digits or codes alone, with the most similar pair of them.
+    """Return a warning if links join texts that differ in digits or codes alone, with the most similar pair of them.
 
     Args:
         left: L texts.
@@ -121,13 +135,32 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
     one, other = differing(left[example], right[example])
     share = f"{len(alone) / len(left):.1%}" if len(alone) < len(left) else "all"
     return (
-        f"{share} of the links join texts that differ in digits or codes alone, such as {one!r} and {other!r}: if "
-        "these are not the same, give a higher threshold, or name a column that has the code (same)"
+        f"{share} of the links join texts that differ only in digits or codes, such as {one!r} and {other!r}. Not the "
+        "same? Raise --threshold, or name a column that has the code (--same)"
+    )
+
+
+def codes_keep_apart(texts: Sequence[str], links: int) -> str | None:
+    """A warning if there are hardly any links, though most texts differ from another one only in digits or codes.
+
+    Args:
+        texts: m distinct ones.
+        links: number of these.
+    """
+    if links >= FEW * len(texts):
+        return None
+    counts = pc.value_counts(_without_codes(pc.utf8_normalize(pa.array(texts, pa.large_string()), form="NFKC")))
+    alike = sum(each["counts"] for each in counts.to_pylist() if each["values"] and each["counts"] > 1)
+    if alike < MANY * len(texts):
+        return None
+    return (
+        f"{alike:,} of {len(texts):,} texts differ from another one only in digits or codes, such as times or ids, and "
+        "hardly any are linked. Are they duplicates? Answer --ask 20, or take what differs out of the texts"
     )
 
 
 def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> Chains | None:
-    """Groups whose ends are less alike than the threshold; None if there are none.
+    """Return groups whose ends are less alike than the threshold; None if there are none.
 
     The ends are the text with the fewest links in its group, and the one that is least like it.
 
@@ -161,7 +194,7 @@ def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> 
 
 
 def chained(chains: Chains, ends: tuple[str, str]) -> str:
-    """A warning of chains.
+    """Return a warning of chains.
 
     Args:
         chains: from `chains_in`.
@@ -170,23 +203,23 @@ def chained(chains: Chains, ends: tuple[str, str]) -> str:
     one, other = differing(*ends)
     many = "1 group is a chain" if chains.groups == 1 else f"{chains.groups:,} groups are chains"
     return (
-        f"{many}, whose ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}): by "
-        "the rule complete, there is no such group"
+        f"{many}: the ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}). "
+        "--rule complete makes no chains"
     )
 
 
 def evenly(count: int, most: int) -> Ints:
-    """Positions of all, or of `most` that are spread over them."""
+    """Return positions of all, or of `most` that are spread over them."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
 def _words(text: str) -> list[str]:
-    """Words of a text, sorted: a code that stands elsewhere is the same one."""
+    """Return words of a text, sorted: a code that stands elsewhere is the same one."""
     return sorted(re.findall(r"\w+", text.lower()))
 
 
 def _without_codes(texts: pa.Array) -> pa.Array:
-    """Letters of texts without codes; those in capitals leave a sign."""
+    """Return letters of texts without codes; those in capitals leave a sign."""
     words = _replaced(_replaced(texts, _CODE, " "), r"[^\p{L}\p{M}]+", "  ")
     marked = _replaced(_replaced(words, r"(?s)^(.*)$", r" \1 "), _CAPITALS, " # ")
     mixed = pc.match_substring_regex(texts, r"\p{Ll}")

@@ -32,8 +32,8 @@ class Contradiction(ValueError):
     def __init__(self, cannot_link: int, must_link: list[int]) -> None:
         self.cannot_link, self.must_link = cannot_link, must_link
         others = ", ".join(map(str, must_link))
-        joined = f"pairs say the same that join its texts: {others}" if must_link else "it is a text and itself"
-        super().__init__(f"pair {cannot_link} (from 0) does not say the same, but {joined}")
+        joined = f"other pairs join them: {others}" if must_link else "both are one text"
+        super().__init__(f"pair {cannot_link} (from 0) keeps its texts apart, but {joined}")
 
 
 class MustLinkRefused(ValueError):
@@ -68,7 +68,7 @@ class Constraints:
 
     @classmethod
     def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: Column) -> "Constraints":
-        """Pairs of n texts by their rows, from 0; a pair without an answer is left out.
+        """Return pairs of n texts by their rows, from 0; a pair without an answer is left out.
 
         Raises:
             Contradiction: if must-link pairs join a cannot-link pair.
@@ -80,7 +80,7 @@ class Constraints:
         except (BadValues, TypeError) as error:
             raise ValueError(f"pairs: {error}") from error
         if not one.shape == other.shape == answers.shape:
-            raise ValueError(f"pairs: expected as many of each, got shapes {one.shape}, {other.shape}, {answers.shape}")
+            raise ValueError(f"pairs: lengths differ: {one.size}, {other.size}, {answers.size}")
         wrong = np.flatnonzero((np.minimum(one, other) < 0) | (np.maximum(one, other) >= count))
         if len(wrong):
             place = int(wrong[0])
@@ -117,7 +117,7 @@ class Constraints:
             raise MustLinkRefused(int(wrong[0]), int(self.left[wrong[0]]), int(self.right[wrong[0]]))
 
     def key(self, place: Ints) -> Ints:
-        """(n,) key that separates equal texts of a cannot-link pair.
+        """Return (n,) key that separates equal texts of a cannot-link pair.
 
         Args:
             place: (n,) number of the distinct text.
@@ -129,13 +129,13 @@ class Constraints:
         return key
 
     def of_distinct(self, place: Ints) -> "Constraints":
-        """The same pairs of distinct texts, without pairs of equal ones."""
+        """Return the same pairs of distinct texts, without pairs of equal ones."""
         left, right = place[self.left], place[self.right]
         differ = left != right
         return Constraints(left[differ], right[differ], self.same[differ])
 
     def implied(self, count: int, left: Ints, right: Ints) -> Floats:
-        """(C,) 1 for pairs of n texts that must-link pairs join, 0 for those that a cannot-link pair separates, or NaN.
+        """Return (C,) 1 for pairs of n texts that must-link pairs join, 0 for those of a cannot-link pair, or NaN.
 
         Args:
             count: n.
@@ -149,7 +149,7 @@ class Constraints:
         return known
 
     def apply(self, links: Links, codes: Ints, score: Callable[[Ints, Ints], Floats]) -> tuple[Links, Ints]:
-        """Links and groups that satisfy the constraints.
+        """Return links and groups that satisfy the constraints.
 
         Args:
             links: of m distinct texts.
@@ -172,7 +172,7 @@ class Constraints:
         return links, numbered(joined)
 
     def _parts(self, links: Links) -> Ints:
-        """(m,) part of each text, by these links from the strongest on; at once all that are each other's strongest."""
+        """Return (m,) part of each text, by these links, strongest first, mutual strongest ones at once."""
         part = components(links.count, *self.must_link)
         tie = np.random.default_rng(0).permutation(len(links))  # by position, equal links of one text would take turns
         order = np.lexsort((tie, -links.similarity))
@@ -192,7 +192,7 @@ class Constraints:
             part = into[part]
 
     def _separate(self, part: Ints) -> Ints:
-        """Keys of the pairs of parts that cannot be joined."""
+        """Return keys of the pairs of parts that cannot be joined."""
         return pair_keys(len(part), *(part[side] for side in self.cannot_link))
 
     def _require_consistent(self, count: int) -> None:
@@ -213,7 +213,7 @@ class Constraints:
 
 
 def _rows(values: ArrayLike) -> Ints:
-    """Numbers of rows, none of which is missing, a text or a fraction."""
+    """Return numbers of rows, none of which is missing, a text or a fraction."""
     rows = np.asarray(values)
     for place, value in enumerate(rows.ravel().tolist()):
         if not (isinstance(value, int | float) and value % 1 == 0):
@@ -222,5 +222,5 @@ def _rows(values: ArrayLike) -> Ints:
 
 
 def pair_keys(count: int, one: Ints, other: Ints) -> Ints:
-    """A number for each pair, the same for both orders, of things numbered below `count`."""
+    """Return a number for each pair, the same for both orders, of things numbered below `count`."""
     return np.minimum(one, other) * count + np.maximum(one, other)

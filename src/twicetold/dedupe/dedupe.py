@@ -1,4 +1,4 @@
-"""Groups of texts that say the same.
+"""Groups of duplicates.
 
 1. Texts that are equal in their normal form, white space aside, are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
@@ -27,6 +27,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
+from twicetold.tables.columns import Column, strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -40,7 +41,7 @@ def dedupe(
     by_matcher: bool = True,
     progress: Progress | None = None,
 ) -> TextGroups:
-    """Group texts that say the same; nothing is dropped.
+    """Group duplicates; nothing is dropped.
 
     Args:
         model: whose search vectors find the pairs.
@@ -59,13 +60,14 @@ def dedupe(
     truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
-    distinct, comparison = prepared.distinct, prepared.comparison
+    distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None
     links, codes, candidates = prepared.grouped(progress)
     represented, probability = representatives(
         prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
     group, table = codes[distinct.place], _table(codes, links, distinct.place)
-    summary = _summary(prepared, links, codes, table, candidates, progress)
+    shown = _with_values(texts_of(texts), options.also)
+    summary = _summary(prepared, links, codes, table, candidates, shown, progress)
     if truth is not None:
         progress("comparing with known groups")
         summary = replace(summary, agreement=truth.agreement(group, links, distinct))
@@ -82,13 +84,19 @@ def dedupe(
         ),
         table=table,
         summary=summary,
-        texts=texts_of(texts),
-        why=None if comparison is None else lambda at: comparison.why(links.left[at], links.right[at]),
+        texts=shown,
+        why=None if comparison is None else lambda at: comparison.why(links.left[at], links.right[at], distinct.texts),
     )
 
 
+def _with_values(texts: Sequence[str], also: Sequence[Column]) -> Sequence[str]:
+    """The n texts with the values of further columns beside them, for a person who judges pairs."""
+    columns = [strings_of(column) for column in also]
+    return [" · ".join(filter(None, row)) for row in zip(texts, *columns, strict=True)] if columns else texts
+
+
 def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:
-    """The groups of two or more of the n texts, by the distinct text of each."""
+    """Return the groups of two or more of the n texts, by the distinct text of each."""
     described = describe(codes, links)
     size = np.bincount(codes[place])
     larger = np.flatnonzero(size > 1)
@@ -103,9 +111,10 @@ def _summary(
     codes: Ints,
     table: GroupsOfTexts,
     candidates: Candidates,
+    shown: Sequence[str],
     progress: Progress,
 ) -> DedupeSummary:
-    """The dedupe in numbers; warnings are told as well."""
+    """Return the dedupe in numbers; warnings are told as well."""
     distinct, limits = prepared.distinct, prepared.limits
     group = codes[distinct.place]
     counts = DedupeCounts(
@@ -122,7 +131,8 @@ def _summary(
     )
     dropped, equal = (counts.texts - kept for kept in (int(codes.max()) + 1, counts.distinct))
     many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
-    doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score)
+    rows = [shown[row] for row in distinct.rows.tolist()]
+    doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score, shown=rows)
     warnings = (*([] if many is None else [many]), *doubts)
     for warning in warnings:
         progress(f"warning: {warning}")

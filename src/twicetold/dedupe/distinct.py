@@ -34,7 +34,7 @@ class DistinctTexts:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "DistinctTexts":
-        """Errors: `first_equal`."""
+        """See `first_equal` for errors."""
         exact = first_equal(texts)
         rows, place = np.unique(exact, return_inverse=True)
         distinct = [texts[row] for row in rows.tolist()]
@@ -44,7 +44,7 @@ class DistinctTexts:
         return cls(distinct, rows, exact, place)
 
     def apart(self, keys: Sequence[NDArray[Any]]) -> "DistinctTexts":
-        """The distinct ones among texts that are equal only if these (n,) values are equal as well."""
+        """Return the distinct ones among texts that are equal only if these (n,) values are equal as well."""
         place = self.place
         for key in keys:
             _, code = np.unique(key, return_inverse=True)
@@ -59,7 +59,7 @@ class DistinctTexts:
 
 
 def first_equal(texts: Sequence[str]) -> Ints:
-    """(n,) row of the first text that is equal in its normal form, except for white space.
+    """Return (n,) row of the first text that is equal in its normal form, except for white space.
 
     Raises:
         ValueError: if a text holds nothing but white space and invisible characters.
@@ -68,7 +68,7 @@ def first_equal(texts: Sequence[str]) -> Ints:
 
 
 def folded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Texts without what `first_equal` passes over: equal ones are equal in this form.
+    """Return texts without what `first_equal` passes over: equal ones are equal in this form.
 
     Args:
         column: (n,) large strings.
@@ -82,7 +82,7 @@ def folded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def require_texts(column: pa.Array) -> pa.Array:
-    """The folded texts as they are, if none is blank; errors: `first_equal`."""
+    """Return the folded texts as they are, if none is blank; errors: `first_equal`."""
     blank = np.flatnonzero(pc.equal(column, "").to_numpy(zero_copy_only=False))
     if len(blank):
         raise ValueError(
@@ -92,6 +92,6 @@ def require_texts(column: pa.Array) -> pa.Array:
 
 
 def first_of(column: pa.Array) -> Ints:
-    """(n,) row of the first one that is equal, of folded texts."""
+    """Return (n,) row of the first one that is equal, of folded texts."""
     codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.asarray(np.unique(codes, return_index=True)[1][codes])

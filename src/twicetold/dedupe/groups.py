@@ -26,7 +26,7 @@ def representatives(
     lengths: Callable[[], ArrayLike],
     distinct: DistinctTexts | None = None,
 ) -> tuple[Ints, Floats]:
-    """Representatives of the group of each distinct text, by the options.
+    """Return representatives of the group of each distinct text, by the options.
 
     Args:
         pairs: scores of the texts.
@@ -55,7 +55,7 @@ def representatives(
 
 
 def values_to_keep(by: KeepBy, values: Column) -> Floats:
-    """(n,) values by which a column chooses rows: the highest is kept; a missing one only if no other row has one.
+    """Return (n,) values by which a column chooses rows: the highest is kept; a missing one only if all are missing.
 
     Args:
         by: `newest` and `oldest` are of dates, `highest` and `lowest` of numbers.
@@ -73,7 +73,7 @@ def values_to_keep(by: KeepBy, values: Column) -> Floats:
 
 
 def best_rows(group: Ints, value: Floats) -> Ints:
-    """(groups,) the row of each group with the highest value; of several as good, the first one.
+    """Return (groups,) the row of each group with the highest value; of several as good, the first one.
 
     Args:
         group: (n,) of each row, from 0 without gaps.

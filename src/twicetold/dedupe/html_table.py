@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from twicetold.printable import counted, differing, printable, word_changes
@@ -17,9 +18,10 @@ IN_NOTEBOOK, ON_PAGE = 25, 250  # groups that are shown
 MEMBERS = 10  # of a group that are shown
 NAMES = 5  # of equal texts that are shown
 WIDTH, NAME_WIDTH, NOTE_WIDTH = 240, 40, 400  # characters of a text, a name and a sentence that are shown
+NOT_MATHS = "tex2jax_ignore mathjax_ignore"  # classes by which a notebook leaves text between two dollars as it is
 _LEGEND = (
-    "<p>What a text has besides the first one of its {noun} is <mark>marked</mark>, what it lacks is "
-    "<del>struck out</del>. Doubtful {noun}s come first.</p>"
+    "<p>Words not in the first text of a {noun} are <mark>highlighted</mark>, missing ones are "
+    "<del>struck out</del>. The least certain {noun}s come first.</p>"
 )
 _STYLE = (
     "<style>.twicetold{max-width:75em}.twicetold table{border-collapse:collapse;width:100%}"
@@ -85,14 +87,14 @@ class HtmlTable:
     groups: Iterable[ShownGroup]
 
     def fragment(self, most: int = IN_NOTEBOOK) -> str:
-        """The table as an element of a page.
+        """Return the table as an element of a page.
 
         Args:
             most: groups that are shown.
         """
         shown = list(islice(self.groups, most))
         notes = "".join(f"<p>{_plain(note, NOTE_WIDTH)}</p>" for note in self.notes)
-        parts = ['<div class="twicetold">', _STYLE, notes]
+        parts = [f'<div class="twicetold {NOT_MATHS}">', _STYLE, notes]
         if shown:
             head = "<thead><tr><th>row<th>text<th>probability</thead>"
             parts += [_LEGEND.format(noun=self.noun), "<table>", head, *map(_body, shown), "</table>"]
@@ -100,7 +102,7 @@ class HtmlTable:
             parts.append(f"<p>Not shown: {counted(more, self.noun)}.</p>")
         return "\n".join([*parts, "</div>"])
 
-    def write(self, file: str) -> None:
+    def write(self, file: str | Path) -> None:
         """Write the table as a page of its own, whole or not at all; to standard output if the file is `-`."""
         page = _PAGE.format(title=f"{self.noun}s", table=self.fragment(ON_PAGE))
         with writing(file, at_once=True) as stream:
@@ -108,7 +110,7 @@ class HtmlTable:
 
 
 def _body(group: ShownGroup) -> str:
-    """A group as rows of the table."""
+    """Return a group as rows of the table."""
     first, *others = group.members[:MEMBERS]
     lines = [f"<tr><th colspan=3>{_plain(group.heading, NOTE_WIDTH)}"] if group.heading else []
     text = differing(printable(first.text), printable(others[0].text if others else ""), width=WIDTH)[0]
@@ -140,5 +142,5 @@ def _element(name: str, words: str) -> str:
 
 
 def _plain(value: object, width: int) -> str:
-    """A value on one line, cut and escaped."""
+    """Return a value on one line, cut and escaped."""
     return escape(differing(printable(value), "", width=width)[0])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
-from twicetold.tables.columns import MISSING, Column, Size, codes_of, numbers_of, size_of, times_of
+from twicetold.tables.columns import MISSING, Column, Size, codes_of, keys_of, numbers_of, size_of, times_of
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a difference, of the largest value
 
@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of(cls, count: int, same: Sequence[Column] = (), within: Sequence[tuple[Column, Size]] = ()) -> "Limits | None":
-        """The limits of n rows; None if there are none.
+        """Return the limits of n rows; None if there are none.
 
         Args:
             count: n.
@@ -57,7 +57,7 @@ class Limits:
                 raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')
         if not len(same) and not len(within):
             return None
-        codes = [codes_of(column) for column in same]
+        codes = [codes_of(keys_of(column)) for column in same]
         sizes = [size_of(size) for _, size in within]
         values = [(times_of if timed else numbers_of)(each[0]) for each, (_, timed) in zip(within, sizes, strict=True)]
         for name, columns in (("same", codes), ("within", values)):
@@ -78,18 +78,18 @@ class Limits:
         return cls(block, tuple(np.where(missing, 0.0, value) for value in values), reach, int(missing.sum()))
 
     def take(self, rows: Ints) -> "Limits":
-        """Those of some rows."""
+        """Return the limits of some rows."""
         return Limits(self.block[rows], tuple(value[rows] for value in self.values), self.sizes)
 
     def allow(self, left: Ints, right: Ints) -> NDArray[np.bool_]:
-        """(C,) whether rows may be linked."""
+        """Return (C,) whether rows may be linked."""
         allowed = self.block[left] == self.block[right]
         for value, size in zip(self.values, self.sizes, strict=True):
             allowed &= np.abs(value[left] - value[right]) <= size
         return np.asarray(allowed)
 
     def wide(self, group: Ints) -> int:
-        """Number of groups that span more than a window.
+        """Return the number of groups that span more than a window.
 
         Args:
             group: (n,) group of each row, from 0 without gaps.

@@ -1,6 +1,6 @@
-"""Links between two tables: pairs of a row of the one and a row of the other whose texts say the same.
+"""Links between two tables: pairs of a row of the one and a row of the other whose texts are duplicates.
 
-Candidates are pairs across tables alone, and the generic matcher gives each the probability that both say the same, so
+Candidates are pairs across tables alone, and the generic matcher gives each the probability of a duplicate, so
 no label is needed; a person's answers move it, and hold. With `one_to_one` each row is in one pair at most: of all such
 sets S of pairs the one with the largest expected gain (`dedupe.assignment`), if a right link gains 1 − t and a wrong
 one costs t,
@@ -28,7 +28,7 @@ from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
-from twicetold.tables.columns import Column, Size, codes_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import Column, Size, codes_of, keys_of, numbers_of, size_of, strings_of, times_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
@@ -44,7 +44,7 @@ DIGITS = 6  # of a gain: the last bits depend on the order of rows
 Sides: TypeAlias = tuple[Column, Column]
 """A column of the left table, n values, and one of the right table, m values."""
 Answers: TypeAlias = tuple[Sequence[int], Sequence[int], Column]
-"""A rows of the left table, A of the right one, and whether each pair says the same."""
+"""A rows of the left table, A of the right one, and whether each pair is a duplicate."""
 
 
 def link(
@@ -60,7 +60,7 @@ def link(
     lexical: bool = False,
     vectors: Vectors | tuple[Vectors, Vectors] | None = None,
 ) -> LinkedRows:
-    """Link the rows of two tables whose texts say the same; pairs within one table are not looked at.
+    """Link the rows of two tables whose texts are duplicates; pairs within one table are not looked at.
 
     Args:
         left: n texts.
@@ -71,7 +71,7 @@ def link(
             values. A row without a value is linked with none.
         within: columns of both, and how far apart their values may be, such as `[(old["day"], new["day"], "3d")]`.
         also: further columns of both, of texts, numbers or dates, whose values are compared as well.
-        pairs: what a person said: rows of the left table, rows of the right one, and whether each pair says the same.
+        pairs: what a person said: rows of the left table, rows of the right one, and whether each pair is a duplicate.
             The answers hold, and move the matcher.
         lexical: compare letters and words alone, also where vectors are installed.
         vectors: in place of those that are installed: two, of the left table and of the right one, each as
@@ -135,7 +135,7 @@ class TwoTables:
         vectors: Vectors | tuple[Vectors, Vectors] | None = None,
         matcher: "Matcher | None" = None,
     ) -> "TwoTables":
-        """Arguments and errors: `link`; a matcher gives the probabilities, if it is not the generic one."""
+        """See `link` for arguments and errors; a matcher gives the probabilities, if it is not the generic one."""
         from twicetold.matching.comparison import Comparison
 
         sides = _tidy("left", left), _tidy("right", right)
@@ -168,7 +168,7 @@ class TwoTables:
         return len(self.texts[0]), len(self.texts[1])
 
     def questions(self, pairs: Answers | None = None) -> "Questions":
-        """Questions to a person about the pairs that the matcher is least sure of.
+        """Return questions to a person about the pairs that the matcher is least sure of.
 
         Rows of the right table are counted on from those of the left one: its first row is n.
 
@@ -187,7 +187,7 @@ class TwoTables:
     def link(
         self, *, threshold: float = THRESHOLD, one_to_one: bool = False, pairs: Answers | None = None
     ) -> LinkedRows:
-        """Arguments and errors: `twicetold.link`."""
+        """See `twicetold.link` for arguments and errors."""
         limits, text, (count, _) = self.limits, self.distinct.place, self.counts
         known = Constraints.of(len(text), *self._checked(pairs or ([], [], [])))
         known.require_allowed(limits)
@@ -210,7 +210,7 @@ class TwoTables:
         return LinkedRows(one[order], other[order], probability[pair[order]], self.counts, self.texts, alone)
 
     def _checked(self, pairs: Answers) -> tuple[Ints, Ints, Column]:
-        """Answers about the n + m rows.
+        """Return answers about the n + m rows.
 
         Raises:
             ValueError: if a table has no such row.
@@ -224,9 +224,9 @@ class TwoTables:
         return sides[0], sides[1] + self.counts[0], pairs[2]
 
     def _probable(self, known: Constraints, threshold: float) -> tuple[Ints, Ints, Floats, Ints]:
-        """Pairs of texts that reach the threshold, with their probability, and whether a person said that they do.
+        """Find pairs of texts that reach the threshold, with their probability, and whether a person confirmed them.
 
-        Texts that are equal, and so are all further columns, say the same with probability 1, unless a person says
+        Texts that are equal, and so are all further columns, are duplicates with probability 1, unless a person says
         otherwise.
         """
         count, (one, other), comparison = len(self.distinct), self.equal, self.comparison
@@ -259,7 +259,7 @@ def require_threshold(threshold: float) -> None:
 def _of_both(
     sides: tuple[list[str], list[str]], vectors: Vectors | tuple[Vectors, Vectors], *, lexical: bool
 ) -> NDArray[np.float32]:
-    """(n + m, D) vectors of both tables."""
+    """Return (n + m, D) vectors of both tables."""
     if lexical:
         raise ValueError("give lexical or vectors, not both")
     pair = (vectors, vectors) if callable(vectors) or folder_in(vectors) is not None else vectors
@@ -267,12 +267,12 @@ def _of_both(
         raise TypeError("vectors: expected those of the left table and of the right one, or a function of texts")
     left, right = (vectors_of(texts, each) for texts, each in zip(sides, pair, strict=True))
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"vectors: expected as many numbers on both sides, got {left.shape[1]} and {right.shape[1]}")
+        raise ValueError(f"vectors: expected one length on both sides, got {left.shape[1]} and {right.shape[1]}")
     return np.concatenate([left, right])
 
 
 def _tidy(side: str, texts: TextsLike) -> list[str]:
-    """Texts with single blanks.
+    """Return texts with single blanks.
 
     Raises:
         ValueError: if one is empty.
@@ -287,8 +287,8 @@ def _tidy(side: str, texts: TextsLike) -> list[str]:
 def _limits(
     counts: tuple[int, int], same: Sequence[Sides], within: Sequence[tuple[Column, Column, Size]]
 ) -> Limits | None:
-    """Limits of the n + m rows of both tables."""
-    equal = _columns("same", same, counts)
+    """Return limits of the n + m rows of both tables."""
+    equal = _columns("same", same, counts, keys_of)
     windows = []
     for number, window in enumerate(within):
         if not isinstance(window, list | tuple) or len(window) != 3:
@@ -301,15 +301,17 @@ def _limits(
     return Limits.of(sum(counts), equal, windows)
 
 
-def _columns(name: str, columns: Sequence[Sides], counts: tuple[int, int]) -> list[list[str]]:
-    """Columns of both tables, n + m values each."""
-    return [[*chain(*_both(name, number, pair, counts, strings_of))] for number, pair in enumerate(columns)]
+def _columns(
+    name: str, columns: Sequence[Sides], counts: tuple[int, int], reader: Callable[[Column], list[str]] = strings_of
+) -> list[list[str]]:
+    """Return columns of both tables, n + m values each."""
+    return [[*chain(*_both(name, number, pair, counts, reader))] for number, pair in enumerate(columns)]
 
 
 def _both(
     name: str, number: int, columns: Sequence[Column], counts: tuple[int, int], reader: Callable[[Column], Any]
 ) -> list[Any]:
-    """The values of a column of either table, as a reader gives them; an error says whose cannot be used.
+    """Return the values of a column of either table, as a reader gives them; an error says whose cannot be used.
 
     Raises:
         TypeError: as the reader, or if there are not two columns.

@@ -10,8 +10,8 @@ from twicetold.neighbours.rules import Rule
 MATCHED_BY = "average"  # the rule that groups by the generic matcher were measured with
 
 ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "matcher", "user"]
-"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is one half by the generic
-matcher, or a user's."""
+"""Target for which a threshold is the best: groups by the rule, links, labelled pairs; or it is the generic matcher's,
+one half or after answers less, or a user's."""
 
 
 @dataclass(frozen=True)
@@ -65,54 +65,54 @@ class LinkThreshold:
     assured: bool = False
 
     def sentences(self) -> list[str]:
-        """Precision of links by this evidence, and a note if it is not about groups by the rule."""
+        """Return precision of links by this evidence, and a note if it is not about groups by the rule."""
         return [*self._on_precision(), *self._on_guarantee(), *self._on_rule()]
 
     def _on_precision(self) -> Iterator[str]:
-        """The measured precision, carried over to this number of texts."""
+        """Yield the measured precision, carried over to this number of texts."""
         expected = self.expected
         if expected.value is None:
             return
         measured = "" if self.precision is None else f"{self.precision:.3f} "
-        where = "with as many texts as here and as many duplicates of each"
+        where = "in a file of this size with as many duplicates of each text"
         if expected.low is None:
             least = "at least " if self.lower_bound else ""
-            yield f"precision of links: {least}{measured}where it was measured; {where}, {least}{expected.value:.3f}"
+            yield f"precision of links: {least}{measured}where it was measured; {where}: {least}{expected.value:.3f}"
             return
-        measured = measured and f"{measured}on the labels it was chosen on; "
+        measured = measured and f"{measured}on the labels that chose it; "
         yield (
-            f"precision of links: {measured}to be expected by the labels, {where}, {expected.value:.3f} (95 % interval "
+            f"precision of links: {measured}expected {where}: {expected.value:.3f} (95 % interval "
             f"{expected.low:.3f} to {expected.high:.3f})"
         )
         if self.precision is not None and not self.assured:
             yield (
-                "warning: the labels do not assure the precision that was asked for, as the interval begins below it: "
+                "warning: the labels do not assure the target precision, because the interval begins below it: "
                 "more labels make it narrower"
             )
 
     def _on_guarantee(self) -> Iterator[str]:
-        """The precision that files like this one have."""
+        """Yield the precision that files like this one have."""
         if self.guaranteed is None:
             if self.precision is not None and self.expected.low is None:
                 yield "how far that precision varies from file to file is not known"
             return
         yield (
-            f"nine of ten files of so many texts have a precision of at least {self.guaranteed.least:.3f} (by text: "
+            f"in nine of ten files of this size, the precision is at least {self.guaranteed.least:.3f} (by text: "
             f"expected {self.guaranteed.text_expected:.3f}, at least {self.guaranteed.text_least:.3f})"
             + (", and more where duplicates are not labelled" if self.lower_bound else "")
         )
         if self.precision is not None and not self.assured:
             yield (
-                "warning: no threshold is known at which nine of ten files would keep the precision that was asked "
-                "for: this one had it where it was measured"
+                "warning: no threshold is known that has the target precision in nine of ten files: this one had it "
+                "where it was measured"
             )
 
     def _on_rule(self) -> Iterator[str]:
-        """A note if the threshold is the best of something else than groups by the rule."""
+        """Yield a note if the threshold is the best of something else than groups by the rule."""
         if self.chosen_for == "links":
             yield (
-                f"the threshold was chosen for links, each by itself: how right groups by the rule {self.rule} are "
-                "from it on was not measured"
+                f"the threshold was chosen for single links: the precision of groups by the rule {self.rule} was not "
+                "measured"
             )
         elif self.chosen_for == "matcher" and self.rule != MATCHED_BY:
             yield f"the matcher was measured with groups by the rule {MATCHED_BY}, not with {self.rule}"

@@ -1,4 +1,4 @@
-"""Pairs of rows of two tables that say the same, as `link` gives them.
+"""Pairs of rows of two tables that are duplicates, as `link` gives them.
 
 Shape letters: n and m rows of the tables, P pairs of texts, L pairs of rows.
 """
@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csr_array
 
 from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
+from twicetold.dedupe.limits import require_length
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
 
@@ -20,12 +22,12 @@ COLLAPSED = 10_000  # pairs among which those of equal texts are shown as one
 
 @dataclass(frozen=True)
 class LinkedRows:
-    """Pairs of rows of two tables that say the same, ordered by their rows. A notebook shows the doubtful first.
+    """Pairs of rows of two tables that are duplicates, ordered by their rows. A notebook shows the doubtful first.
 
     Args:
         left: (L,) row of the left table.
         right: (L,) row of the right one.
-        probability: (L,) that their texts say the same.
+        probability: (L,) that their texts are duplicates.
         rows: n and m.
         texts: n of the left table and m of the right one.
         without_values: number of rows of both that have no value in a column of `same` or `within`.
@@ -58,24 +60,42 @@ class LinkedRows:
         return len(self.left)
 
     def linked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in a pair, ascending."""
+        """Return rows of the left table, and of the right one, that are in a pair, ascending."""
         return np.unique(self.left), np.unique(self.right)
 
     def unlinked(self) -> tuple[Ints, Ints]:
-        """Rows of the left table, and of the right one, that are in none, ascending."""
+        """Return rows of the left table, and of the right one, that are in none, ascending."""
         left, right = self.linked()
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
 
+    def left_join(self) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """All rows of the left table in order, each with its partners: left row, right row, probability; null if none.
+
+        Examples:
+            >>> import twicetold
+            >>> left, right, _ = twicetold.link(["a tent", "a hose"], ["A hose"], lexical=True).left_join()
+            >>> left.to_pylist(), right.to_pylist()
+            ([0, 1], [None, 0])
+        """
+        alone = self.unlinked()[0]
+        left = np.append(self.left, alone)
+        order = np.argsort(left, kind="stable")
+        columns = (np.append(column, np.zeros_like(alone)) for column in (self.right, self.probability))
+        right, probability = (pa.array(column[order], mask=order >= len(self)) for column in columns)
+        return pa.array(left[order]), right, probability
+
     def doubtful_first(self) -> Ints:
-        """(L,) positions of the pairs, the least probable first."""
+        """Return (L,) positions of the pairs, the least probable first."""
         return np.argsort(self.probability, kind="stable")
 
     def html(self, names: tuple[Sequence[Any], Sequence[Any]] | None = None) -> HtmlTable:
-        """The pairs as a table that marks what differs; `write` makes a page of it.
+        """Return the pairs as a table that marks what differs; `write` makes a page of it.
 
         Args:
             names: n ids or numbers of the left table and m of the right one; None: numbers of rows, from 0.
         """
+        for side, given, rows in zip(("left", "right"), names or (), self.rows, strict=False):
+            require_length(f"names, {side}", given, rows)
         sides = (len(side) for side in self.linked())
         about = [f"{count:,} of {rows:,} rows" for count, rows in zip(sides, self.rows, strict=True)]
         note = f"{counted(len(self), 'pair')} with {about[0]} on the left and {about[1]} on the right."
@@ -97,7 +117,7 @@ class LinkedRows:
 
 
 def rows_of(text: Ints, count: int, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-    """All pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
+    """Return all pairs of rows of each pair of texts: which pair of texts it is, the row on the left and on the right.
 
     Args:
         text: of each of the n + m rows.

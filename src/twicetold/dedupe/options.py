@@ -28,7 +28,7 @@ MOST_NEIGHBOURS = 320  # that an index holds
 def _option(
     default: Any, help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
 ) -> Any:
-    """A field, and the option of the command that it has.
+    """Return a field, and the option of the command that it has.
 
     Args:
         default: of the field.
@@ -48,14 +48,16 @@ class DedupeOptions:
     whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
     calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one of
     `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without labels, of
-    a model from `fit`, probabilities are those of the generic matcher, and the threshold is one half.
+    a model from `fit`, probabilities are those of the generic matcher, and the threshold is one half, or after answers
+    where the expected F1 is highest.
 
     Args:
         precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
             folder must hold thresholds for it.
         threshold: the least probability of a link.
         sense: what "the same" means where nobody has labelled texts like these: `copies` with small changes, the `same`
-            thing, or the same event or `topic`, as in headlines by story.
+            thing, or the same event or `topic`, as in headlines by story. Copies are the same, and what is the same is
+            of one topic. Topics are found by similarity, and answers do not move their threshold.
         rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
             pair of two groups to reach the threshold.
         keep: what represents a group: its `first` text, or its `longest`. Or by a column, such as
@@ -68,9 +70,9 @@ class DedupeOptions:
         also: further columns of texts, numbers or dates, such as `[frame["brand"], frame["price"]]`, whose agreement
             counts as well where nobody has labelled texts like these: their values are equal, near, contradicting or
             missing. Rows are exact copies only if they are equal in these, too.
-        pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
-            groups (`twicetold.dedupe.constraints`), and pairs that do say the same are links.
-        truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
+        pairs: what a person said: rows of texts, rows of others, and whether each pair is a duplicate. It holds in the
+            groups (`twicetold.dedupe.constraints`), and pairs of duplicates are links.
+        truth: a column of n values, such as `frame["story"]`: rows of one value are known to be duplicates, and rows
             without a value are not known. `DedupeSummary.agreement` compares links and groups with it; nothing is
             learnt from it.
 
@@ -85,27 +87,23 @@ class DedupeOptions:
         'average'
     """
 
-    precision: float | None = _option(
-        None, "Share of links that are right, if the model has thresholds for it.", stages=("model",)
-    )
-    threshold: float | None = _option(None, "Least probability of a link.", stages=("model",))
-    sense: Sense = _option(
-        "same", f"Without MODEL, what texts have in common that are duplicates: {', '.join(SENSES)}."
-    )
-    rule: Rule = _option("average", "How links make groups.", stages=("model", "group"))
+    precision: float | None = _option(None, "Target precision (needs a calibrated model).", stages=("model",))
+    threshold: float | None = _option(None, "Minimum probability of a link.", stages=("model",))
+    sense: Sense = _option("same", f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
+    rule: Rule = _option("average", "How links are merged into groups.", stages=("model", "group"))
     keep: "Keep | tuple[KeepBy, Column]" = _option(
         "first",
-        f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+        f"The row that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
         "highest:COLUMN, lowest:COLUMN.",
         asked=str,
         stages=("group",),
     )
     same: "Sequence[Column]" = _option(
-        (), "Link rows with equal values alone.", asked=list[str] | None, metavar="COLUMN,…"
+        (), "Link only rows with equal values in these columns.", asked=list[str] | None, metavar="COLUMN,…"
     )
     within: "Sequence[tuple[Column, Size]]" = _option(
         (),
-        "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
+        "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this.",
         asked=list[str] | None,
         metavar="COLUMN:SIZE",
     )
@@ -116,11 +114,11 @@ class DedupeOptions:
         metavar="COLUMN,…",
     )
     pairs: "tuple[Column, Column, Column] | None" = _option(
-        None, "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
+        None, "File of known pairs, duplicates or not: columns left, right, same.", asked=str | None, metavar="FILE"
     )
     truth: "Column | None" = _option(
         None,
-        "Column with known groups, of some rows or all: say how well these agree.",
+        "Column with known groups, of some rows or all: report how well the result agrees.",
         asked=str | None,
         metavar="COLUMN",
     )
@@ -170,5 +168,5 @@ OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metad
 
 
 def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
-    """Values of the options on which a stage of a folder depends."""
+    """Return values of the options on which a stage of a folder depends."""
     return [getattr(options, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]

@@ -39,19 +39,19 @@ class PairsByVectors:
     constant: float
 
     def least_dot(self, least: float) -> float:
-        """The dot product of search vectors from which a score reaches `least`."""
+        """Return the dot product of search vectors from which a score reaches `least`."""
         return least - self.constant
 
     def probability(self, score: Floats) -> Floats:
-        """Probability that pairs with these scores say the same."""
+        """Return the probability that pairs with these scores are duplicates."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """(C,) scores of pairs."""
+        """Return (C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
     def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:
-        """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
+        """Return (C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return candidates.dots.astype(np.float64) + self.constant
 
     def groups(
@@ -63,7 +63,7 @@ class PairsByVectors:
         positions: Ints | None = None,
         start: Merges | None = None,
     ) -> Ints:
-        """(m,) groups by the links that reach a score.
+        """Return (m,) groups by the links that reach a score.
 
         Args:
             links: between them.
@@ -83,7 +83,7 @@ class ScoredTexts(Protocol):
     """Texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
 
     def score(self, left: Ints, right: Ints) -> NDArray[np.floating]:
-        """(C,) of pairs."""
+        """Return (C,) of pairs."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ class PairsByModel:
     vectors: None = None
 
     def least_dot(self, least: float) -> None:
-        """None: dot products of search vectors say which pairs are scored, and no more."""
+        """Return None: dot products of search vectors say which pairs are scored, and no more."""
 
     def probability(self, score: Floats) -> Floats:
-        """Probability that pairs with these scores say the same."""
+        """Return the probability that pairs with these scores are duplicates."""
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """(C,) scores of pairs."""
+        """Return (C,) scores of pairs."""
         scores = np.empty(len(left), np.float64)
         for start in range(0, len(left), PAIRS):
             part = slice(start, start + PAIRS)
@@ -117,12 +117,12 @@ class PairsByModel:
         return scores
 
     def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:
-        """(C,) scores of pairs that were found by search vectors."""
+        """Return (C,) scores of pairs that were found by search vectors."""
         progress(f"scoring {counted(len(candidates.left), 'pair')}")
         return self.score(candidates.left, candidates.right)
 
     def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Ints:
-        """(m,) groups by the links that reach a score.
+        """Return (m,) groups by the links that reach a score.
 
         There are no merges to start with, as dense places are known by dot products.
         """
@@ -142,7 +142,7 @@ def pairs_of(
     *,
     measured: DedupeThresholds | None,
 ) -> PairScores:
-    """The pairs of distinct texts.
+    """Return the pairs of distinct texts.
 
     Args:
         model: that made the vectors.

@@ -12,7 +12,7 @@ import numpy as np
 
 from twicetold.dedupe.blocking import large_blocks, of_rows, pairs_within, search_pairs
 from twicetold.dedupe.candidates import Candidates
-from twicetold.dedupe.caution import unknown_texts
+from twicetold.dedupe.caution import crowded_words, unknown_texts
 from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits, require_length, require_list
@@ -20,6 +20,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import LOG_ODDS, PairsByModel, PairScores, pairs_of
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
+from twicetold.dedupe.topics import PairsOfTopics
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -52,6 +53,8 @@ class Prepared:
         limits: of links between the n texts, if there are any.
         constraints: must-link and cannot-link pairs of distinct texts, if there are any.
         comparison: of the texts by the matcher; None: pairs are searched for by the vectors.
+        same: this by the matcher of the sense `same`, where copies are asked for: they are linked within its groups
+            alone.
     """
 
     distinct: DistinctTexts
@@ -62,6 +65,7 @@ class Prepared:
     limits: Limits | None = None
     constraints: Constraints | None = None
     comparison: "Comparison | None" = None
+    same: "Comparison | None" = None
 
     @classmethod
     def of(
@@ -74,14 +78,14 @@ class Prepared:
         encoded: Callable[[], Vectors] | None = None,
         by_matcher: bool = True,
     ) -> "Prepared":
-        """Arguments and errors: `dedupe`."""
+        """See `dedupe` for arguments and errors."""
         texts = texts_of(texts)
         limits = Limits.of(len(texts), options.same, options.within)
         constraints = _constraints(len(texts), options)
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
-        if by_matcher and thresholds.unlabelled and constraints:
+        if by_matcher and thresholds.unlabelled and constraints and options.sense != "topic":
             thresholds = replace(thresholds, evidence=ANSWERED)
         also = _further(options, thresholds, len(texts))
         progress(thresholds.in_words)
@@ -92,18 +96,20 @@ class Prepared:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        vectors, comparison = None, None
+        vectors, comparison, same = None, None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
-        elif limits is not None or not by_matcher:
+        elif limits is not None or not by_matcher or options.sense == "topic":
             progress(f"encoding {counted(len(plain), 'distinct text')}")
             vectors = of_rows(search_vectors(model.trained, plain.texts), plain.place[distinct.rows])
         pairs: PairScores
         if by_matcher:
-            progress("comparing what texts share and what they do not")
-            comparison = _compared(model, distinct, options, limits, constraints, vectors, also, thresholds.matched)
-            pairs = PairsByModel(comparison, thresholds.matched.decision if thresholds.matched else LOG_ODDS)
+            progress("comparing the texts")
+            comparison, pairs, same = _compared(
+                model, distinct, options, limits, constraints, vectors, also, thresholds.matched
+            )
             drift = _drift(model, distinct.texts, comparison.blank)
+            drift += filter(None, [crowded_words(comparison.terms.crowded)])
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
@@ -113,27 +119,34 @@ class Prepared:
         warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
-        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, comparison)
+        return cls(distinct, vectors, pairs, link, warnings, limits, constraints, comparison, same)
 
     def grouped(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
-        """Links between distinct texts, the (m,) groups, and the pairs that were looked at."""
-        links, codes, candidates = (self._by_vectors if self.comparison is None else self._by_matcher)(progress)
+        """Return links between distinct texts, the (m,) groups, and the pairs that were looked at."""
+        by_matcher = self.comparison is not None and self.pairs.vectors is None
+        links, codes, candidates = (self._by_matcher if by_matcher else self._by_vectors)(progress)
         if self.constraints is not None:
             links, codes = self.constraints.apply(links, codes, self.pairs.score)
         return links, codes, candidates
 
     def _by_matcher(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
-        """The same by the comparison."""
+        """Return the same by the comparison."""
         assert self.comparison is not None
-        ends, score = self.comparison.ends, self.comparison.log_odds
-        candidates = Candidates(*ends, self.comparison.pairs.lexical, 0, self.comparison.approximate)
-        links = Links.of(len(self.distinct), *ends, score).at_least(self.link.score)
-        progress(f"grouping by {counted(len(links), 'link')} of {counted(len(score), 'candidate pair')}")
-        probability = self.pairs.probability(score)
-        return links, self.comparison.groups(probability, self.link.probability, self.link.rule), candidates
+        comparison, cut, rule = self.comparison, self.link.probability, self.link.rule
+        (left, right), score = comparison.ends, comparison.log_odds
+        progress(f"grouping {counted(len(score), 'pair')}")
+        probability, inside = self.pairs.probability(score), np.ones(len(score), bool)
+        if self.same is not None:
+            codes = self.same.groups(cut=cut, rule=rule)
+            inside = codes[left] == codes[right]
+        links = Links.of(len(comparison), left[inside], right[inside], score[inside]).at_least(self.link.score)
+        candidates = Candidates(
+            left, right, comparison.pairs.lexical, comparison.pairs.unfinished, comparison.approximate
+        )
+        return links, comparison.groups(probability * inside, cut, rule), candidates
 
     def _by_vectors(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
-        """The same by a search among the vectors."""
+        """Return the same by a search among the vectors."""
         assert self.vectors is not None
         least, rule = self.link.score, self.link.rule
         progress(f"searching {counted(len(self.distinct), 'text')}")
@@ -145,17 +158,19 @@ class Prepared:
             limits=None if self.limits is None else self.limits.take(self.distinct.rows),
         )
         score = self.pairs.score_candidates(candidates, progress)
-        scored = Links.of(len(self.distinct), candidates.left, candidates.right, score)
+        scored, start = Links.of(len(self.distinct), candidates.left, candidates.right, score), candidates.start
         progress("grouping")
-        return scored.at_least(least), self.pairs.groups(scored, least, rule, start=candidates.start), candidates
+        if isinstance(self.pairs, PairsOfTopics):
+            scored, start = self.pairs.around_same(self.link, scored, start)
+        return scored.at_least(least), self.pairs.groups(scored, least, rule, start=start), candidates
 
 
 def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
-    """Constraints of n texts, if there are any."""
+    """Return constraints of n texts, if there are any."""
     if (pairs := options.pairs) is None:
         return None
     if not isinstance(pairs, tuple | list) or len(pairs) != 3:
-        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+        raise TypeError("pairs: expected three columns: rows, rows, and whether each pair is a duplicate")
     return Constraints.of(count, *pairs)
 
 
@@ -168,7 +183,7 @@ def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
 
 
 def _further(options: DedupeOptions, thresholds: Thresholds, count: int) -> list[list[str]]:
-    """Further columns, n values each.
+    """Return further columns, n values each.
 
     Raises:
         TypeError: if there are some, and no generic matcher compares the texts.
@@ -192,7 +207,7 @@ def _separated(
     also: Sequence[Ints],
     progress: Progress,
 ) -> DistinctTexts:
-    """Distinct texts, with those apart that limits, cannot-link pairs or values of further columns keep apart."""
+    """Tell apart distinct texts that limits, cannot-link pairs or values of further columns keep apart."""
     keys = (*also, *(() if limits is None else (limits.block, *limits.values)))
     if limits is not None and limits.alone:
         are, they = ("is", "it has") if limits.alone == 1 else ("are", "they have")
@@ -213,9 +228,13 @@ def _compared(
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
-) -> "Comparison":
-    """Distinct texts as the matcher compares them, moved by labels or by answers about these."""
+) -> tuple["Comparison", PairScores, "Comparison | None"]:
+    """Compare distinct texts by the matcher, moved by labels or by answers about these, and score pairs.
+
+    The third is what `Prepared.same` is.
+    """
     from twicetold.matching.comparison import Comparison  # with faiss
+    from twicetold.matching.matcher import Matcher
 
     among = None
     if limits is not None and vectors is not None:
@@ -225,33 +244,40 @@ def _compared(
         encode=lambda texts, _: member_vectors(model.trained, texts),
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
         sense=options.sense,
-        matcher=None if moved is None else moved.matcher,
         among=among,
     )
-    if moved is not None or constraints is None:
-        return comparison
-    return comparison.answered(constraints.left, constraints.right, constraints.same)
+    same, decision = replace(comparison, matcher=Matcher.generic(vectors=comparison.vectors is not None)), LOG_ODDS
+    if moved is not None:
+        comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
+    elif constraints:
+        answers = constraints.left, constraints.right, constraints.same
+        comparison = comparison.answered(*answers)
+        decision = replace(LOG_ODDS, threshold=comparison.best_cut(*answers))
+    if options.sense == "topic" and vectors is not None:
+        return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
+    nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
+    return comparison, PairsByModel(comparison, decision), same if nested else None
 
 
 def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vectors, limits: Limits) -> "Ends":
-    """Pairs within limits, by the positions of their texts in an order."""
-    from twicetold.matching.candidates import nearest_pairs
+    """Return pairs within limits, by the positions of their texts in an order."""
+    from twicetold.matching.candidates import Ends, nearest_pairs
 
     searched, limits = of_rows(searched, order), limits.take(order)
     apart, packed = large_blocks(limits)
-    found = [(np.empty(0, np.int64),) * 2]
+    found = [Ends(*(np.empty(0, np.int64),) * 2)]
     for block in apart:
-        left, right = nearest_pairs(both[block], None if vectors is None else vectors[block])
-        found.append((block[left], block[right]))
+        near = nearest_pairs(both[block], None if vectors is None else vectors[block])
+        found.append(Ends(block[near.left], block[near.right], near.unfinished))
     if len(packed):
-        near = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
-        found.append((packed[near.left], packed[near.right]))
-    ends = [np.concatenate(side) for side in zip(*found, strict=True)]
-    return np.minimum(*ends), np.maximum(*ends)
+        within = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
+        found.append(Ends(packed[within.left], packed[within.right]))
+    left, right = (np.concatenate([getattr(ends, side) for ends in found]) for side in ("left", "right"))
+    return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
-    """Ways in which m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
+    """Describe how m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
     unknown = unknown_texts(blank, len(texts))
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:

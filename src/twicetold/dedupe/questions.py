@@ -37,7 +37,7 @@ class Question:
         right: row of the other, which comes later.
         left_text: the one text.
         right_text: the other.
-        probability: that both say the same, by the matcher after the answers so far.
+        probability: that both are duplicates, by the matcher after the answers so far.
     """
 
     left: int
@@ -92,7 +92,7 @@ class Questions:
         *,
         progress: Callable[[str], None],
     ) -> "Questions":
-        """Questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`.
+        """Return questions about the pairs that a dedupe would compare; arguments and errors: `dedupe`.
 
         Raises:
             TypeError: if no generic matcher compares the texts.
@@ -115,7 +115,7 @@ class Questions:
         return left[:], right[:], same[:]
 
     def next(self, count: int = 1) -> list[Question]:
-        """The pairs to ask about next, `count` at most; the answers of one round are independent of each other.
+        """Return the pairs to ask about next, `count` at most; the answers of one round are independent of each other.
 
         There are fewer where no more pairs of near texts are left whose answer does not follow from others.
         """
@@ -166,14 +166,14 @@ class Questions:
         return Question(one, other, self._texts[one], self._texts[other], probability)
 
     def _known(self) -> Constraints:
-        """The answers that say something, about distinct texts."""
+        """Return the answers that say something, about distinct texts."""
         return Constraints.of(len(self._texts), *self._answers).of_distinct(self._place)
 
     def _moved(self, known: Constraints) -> Comparison:
         return self._comparison.answered(known.left, known.right, known.same)
 
     def _closed(self, part: Ints) -> NDArray[np.bool_]:
-        """(C,) true of candidates of two parts that a person was asked about, or of one part.
+        """Return (C,) true of candidates of two parts that a person was asked about, or of one part.
 
         Args:
             part: (m,) the part of each text; those that are the same by the answers are in one.

@@ -12,6 +12,7 @@ import numpy as np
 
 from twicetold.dedupe.agreement import GroupAgreement
 from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
+from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import NO_LINK, Floats, Ints
@@ -23,8 +24,8 @@ ADDED = ("group", "representative", PROBABILITY)
 FLAT = {
     **{name: f"counts.{name}" for name in ("texts", "distinct", "links", "groups", "grouped", "largest")},
     "rule": "threshold.rule",
-    "threshold": "threshold.score",
-    "probability": "threshold.probability",
+    "threshold": "threshold.probability",
+    "threshold_score": "threshold.score",
     "unfinished": "counts.unfinished",
     "approximate": "counts.approximate",
     **{name: f"threshold.{name}" for name in ("evidence", "calibrated", "labelled_pairs")},
@@ -51,7 +52,7 @@ class TextLinks:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
         score: (L,) of the model.
-        probability: (L,) that both say the same; see `LinkThreshold.calibrated`.
+        probability: (L,) that both are duplicates; see `LinkThreshold.calibrated`.
     """
 
     left: Ints
@@ -133,7 +134,7 @@ class DedupeSummary:
     agreement: GroupAgreement | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers by their names in JSON (`FLAT`), without the agreement."""
+        """Return the numbers by their names in JSON (`FLAT`), without the agreement."""
         values = {name: attrgetter(path)(self) for name, path in FLAT.items()}
         guaranteed = self.threshold.guaranteed
         return {**values, "promised": None if guaranteed is None else asdict(guaranteed)}
@@ -141,7 +142,7 @@ class DedupeSummary:
 
 @dataclass(frozen=True)
 class TextGroups:
-    """Groups of texts that say the same. A notebook shows them as a table, the doubtful first.
+    """Groups of duplicates. A notebook shows them as a table, the doubtful first.
 
     Args:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
@@ -152,7 +153,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
-        texts: n of them.
+        texts: n of them, as they are shown: with the values of further columns (`also`), if there are some.
         why: from positions of links to what they rest on, where the generic matcher scored them.
 
     Examples:
@@ -190,25 +191,27 @@ class TextGroups:
     why: Callable[[Ints], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def kept(self) -> Ints:
-        """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
+        """Return (groups,) rows of the representatives, ascending: the texts left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
 
     def doubtful_first(self) -> Ints:
-        """(G,) positions in the table: first the groups that the weakest links hold together, equal texts last."""
+        """Return (G,) positions in the table: first groups that the weakest links hold together, equal texts last."""
         score, held = np.full(len(self.table), np.inf), self.table.weakest != NO_LINK
         score[held] = self.links.score[self.table.weakest[held]]
         return np.lexsort((-self.table.size, score))
 
     def html(self, names: Sequence[Any] | None = None) -> HtmlTable:
-        """The groups as a table that marks what differs from the representative; `write` makes a page of it.
+        """Return the groups as a table that marks what differs from the representative; `write` makes a page of it.
 
         Args:
             names: n ids or numbers; None: numbers of rows, from 0.
         """
+        if names is not None:
+            require_length("names", names, len(self.texts))
         counts = self.summary.counts
         about = (
-            f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,}, linked "
-            f"from probability {self.summary.threshold.probability:.3f} on."
+            f"{counted(counts.groups, 'group')} of {counted(counts.grouped, 'text')} among {counts.texts:,} "
+            f"(links of probability ≥ {self.summary.threshold.probability:.3g})."
         )
         shown = self._shown(range(len(self.texts)) if names is None else names)
         return HtmlTable("group", (about, *self.summary.warnings), len(self.table), shown)
@@ -242,7 +245,7 @@ class TextGroups:
 
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
-    """A summary from what its `to_json` gave."""
+    """Return a summary from what its `to_json` gave."""
     parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
     for name, path in FLAT.items():
         place, _, field = path.rpartition(".")

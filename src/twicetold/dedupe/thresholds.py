@@ -25,8 +25,9 @@ from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
-NO_LABELS = "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
-ANSWERED = "a matcher that was learnt on labelled files of other kinds and moved by answers about this one"
+NO_LABELS = "the generic matcher (not calibrated on this file)"
+ANSWERED = "the generic matcher, moved by your answers"
+BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
@@ -63,12 +64,12 @@ class Thresholds:
         """
         if model.trained.unlabelled:
             if options.precision is not None:
-                raise ValueError(f"no precision can be promised without labels: {PROMISE}")
-            return cls(NO_LABELS, unlabelled=True)
+                raise ValueError(f"no target precision without labels: {PROMISE}")
+            return cls(BY_TOPIC if options.sense == "topic" else NO_LABELS, unlabelled=True)
         if options.sense != DEFAULTS.sense:
             raise ValueError(
-                f"sense={options.sense!r} is for texts that nobody has labelled: what {model.folder} calls the same is "
-                "what its labels say"
+                f"sense={options.sense!r} needs the generic matcher: what counts as a duplicate for {model.folder} was "
+                "decided by its labels"
             )
         record, matched = model.record, None
         if by_matcher and record.calibration is not None and (matched := record.calibration.matched) is not None:
@@ -76,8 +77,8 @@ class Thresholds:
         thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
-                f"{model.folder} holds no thresholds for a precision: there is no {layout.PRECISION}. Give a "
-                "threshold, a probability, in its place; a threshold for a precision has to be measured on texts whose "
+                f"{model.folder} has no thresholds for a target precision: there is no {layout.PRECISION}. Give a "
+                "threshold (a probability) instead; one for a target precision has to be measured on texts whose "
                 "duplicates are known, or on pairs that label draws"
             )
         return thresholds
@@ -85,7 +86,7 @@ class Thresholds:
     @property
     def in_words(self) -> str:
         """The evidence as a sentence."""
-        return f"threshold and probabilities rest on {self.evidence}"
+        return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"
 
     @property
     def measured(self) -> DedupeThresholds | None:
@@ -110,7 +111,7 @@ class Thresholds:
         return self.labelled if self.measured is None else self.measured
 
     def link(self, pairs: PairScores, options: DedupeOptions, texts: int) -> LinkThreshold:
-        """The threshold for these options.
+        """Return the threshold for these options.
 
         For a precision, the lowest threshold whose limit reaches it in a file of so many texts; if there is none, the
         one that had it where it was measured.
@@ -157,7 +158,7 @@ class Thresholds:
         )
 
     def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
-        """The score without a precision, and what it is the best of."""
+        """Return the score without a precision, and what it is the best of."""
         if options.threshold is not None:
             return score_at(options.threshold, decision), "user"
         if self.measured is not None:
@@ -167,7 +168,7 @@ class Thresholds:
         return decision.threshold, "matcher" if self.unlabelled else "pairs"
 
     def _expected(self, target: float | None, texts: int) -> ExpectedPrecision:
-        """The precision to expect by labels; not known without them."""
+        """Return the precision to expect by labels; not known without them."""
         if self.labelled is None or self.record is None or self.record.calibration is None:
             return ExpectedPrecision()
         measured = self.record.calibration.expected.get(target)
@@ -177,13 +178,13 @@ class Thresholds:
 
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
-    """Reasons to doubt the threshold of a model, by its labels."""
+    """Return reasons to doubt the threshold of a model, by its labels."""
     doubts = None if model.trained.unlabelled else no_better_than_one_answer(model.record, model.about)
     return [] if doubts is None else [doubts]
 
 
 def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> tuple[TargetLinks, float]:
-    """The links for a target precision, and their threshold.
+    """Return the links for a target precision, and their threshold.
 
     Args:
         known: what was chosen.
@@ -211,7 +212,7 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
 
 
 def score_at(probability: float, decision: Decision) -> float:
-    """The score with this calibrated probability."""
+    """Return the score with this calibrated probability."""
     if decision.slope <= 0:
         raise ValueError("on validation, a higher score of this model is not more alike: no probability is usable")
     return (math.log(probability / (1 - probability)) - decision.intercept) / decision.slope

@@ -42,7 +42,7 @@ class PairHistogram:
     """(bins + 1,)"""
 
     def occupied(self) -> NDArray[np.int64]:
-        """Indices with at least one pair."""
+        """Return indices with at least one pair."""
         return np.flatnonzero(self.positive + self.negative)
 
     @property
@@ -51,7 +51,7 @@ class PairHistogram:
         return bool(self.positive.any() and self.negative.any())
 
     def counts(self) -> ScoreCounts:
-        """The counts at the scores that occur.
+        """Return the counts at the scores that occur.
 
         Raises:
             ValueError: if there is no positive or no negative pair.
@@ -61,7 +61,7 @@ class PairHistogram:
 
 
 def pair_histograms(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, PairHistogram]:
-    """Histogram of ⟨left_i, right_j⟩ over all i < j, for each group of `vectors`.
+    """Return the histogram of ⟨left_i, right_j⟩ over all i < j, for each group of `vectors`.
 
     Args:
         vectors: M documents; documents of unknown group are in no pair of that label.
@@ -86,7 +86,7 @@ def pair_histograms(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, 
 
 
 def pair_counts(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, ScoreCounts]:
-    """Counted scores of all pairs for each group: `.auroc()`, `.average_precision()`, `.roc_curve()`.
+    """Return counted scores of all pairs for each group: `.auroc()`, `.average_precision()`, `.roc_curve()`.
 
     Raises:
         ValueError: if a group has no positive or no negative pair.
@@ -95,7 +95,7 @@ def pair_counts(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, Scor
 
 
 def named_counts(histograms: Mapping[str, PairHistogram]) -> dict[str, ScoreCounts]:
-    """The counts of each histogram; an error names the group."""
+    """Return the counts of each histogram; an error names the group."""
     counts = {}
     for name, histogram in histograms.items():
         try:
@@ -106,13 +106,13 @@ def named_counts(histograms: Mapping[str, PairHistogram]) -> dict[str, ScoreCoun
 
 
 def related_pairs(codes: NDArray[np.int64]) -> int:
-    """Number of pairs that share a code."""
+    """Return the number of pairs that share a code."""
     _, sizes = np.unique(codes, return_counts=True)
     return int((sizes * (sizes - 1) // 2).sum())
 
 
 def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
-    """(metrics, bins + 1) influence of a positive and of a negative pair with each score index."""
+    """Return (metrics, bins + 1) influence of a positive and of a negative pair with each score index."""
     counts, at = histogram.counts(), histogram.occupied()
     tables = np.zeros((2, len(MEASURES), histogram.scale.bins + 1))
     tables[:, 0, at] = _auroc_influence(counts)
@@ -123,7 +123,7 @@ def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
 def _count(
     vectors: DocumentVectors, codes: NDArray[np.int64], scale: ScoreScale, *, across: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Counts of the pairs within groups and, if `across`, of those across."""
+    """Return counts of the pairs within groups and, if `across`, of those across."""
     from twicetold.evaluation.tiles import Tiling, count_row, tiles_of  # takes PyTorch, and models in use do without
 
     tiling = Tiling.of(codes)
@@ -136,7 +136,7 @@ def _count(
 
 
 def _auroc_influence(counts: ScoreCounts) -> Floats:
-    """(2, K): of positives and negatives."""
+    """Return (2, K): of positives and negatives."""
     below = (np.cumsum(counts.negative) - counts.negative / 2) / counts.negatives
     above = 1 - (np.cumsum(counts.positive) - counts.positive / 2) / counts.positives
     area = counts.auroc()
@@ -144,7 +144,7 @@ def _auroc_influence(counts: ScoreCounts) -> Floats:
 
 
 def _average_precision_influence(counts: ScoreCounts) -> Floats:
-    """(2, K): derivative of Σ recall step × precision in the number of pairs at each score."""
+    """Return (2, K): derivative of Σ recall step × precision in the number of pairs at each score."""
     precision = counts.precision_from_top()
     taken = np.cumsum((counts.positive + counts.negative)[::-1])[::-1]
     # One more positive (negative) lifts (lowers) the precision at its own score and at all below.

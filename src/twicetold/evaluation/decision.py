@@ -39,16 +39,16 @@ class Decision:
     intercept: float
 
     def duplicate(self, scores: ArrayLike) -> NDArray[np.bool_]:
-        """(P,) whether each score reaches the threshold."""
+        """Return (P,) whether each score reaches the threshold."""
         return np.asarray(finite(scores, "scores") >= self.threshold)
 
     def probability(self, scores: ArrayLike) -> Floats:
-        """(P,) calibrated probability that each pair is a duplicate."""
+        """Return (P,) calibrated probability that each pair is a duplicate."""
         return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
 
 
 def decide(scores: ArrayLike, labels: ArrayLike) -> Decision:
-    """The decision with the highest accuracy on (P,) scores and labels 0/1.
+    """Return the decision with the highest accuracy on (P,) scores and labels 0/1.
 
     Raises:
         ValueError: if a score is not finite or only one class occurs.
@@ -57,7 +57,7 @@ def decide(scores: ArrayLike, labels: ArrayLike) -> Decision:
 
 
 def decide_counts(counts: ScoreCounts, *, aim: Aim) -> Decision:
-    """The decision with the highest accuracy or F1 on counted scores.
+    """Return the decision with the highest accuracy or F1 on counted scores.
 
     Of several best cuts the one in the widest gap between neighbouring scores wins, of equally wide gaps the
     highest; the threshold is the middle of the gap. "All" and "none" are duplicates only if no cut between
@@ -69,7 +69,7 @@ def decide_counts(counts: ScoreCounts, *, aim: Aim) -> Decision:
 
 
 def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
-    """The decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
+    """Return the decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
 
     Ties are broken as in `decide_counts`. Platt's smoothed targets count the effective number of pairs,
     `effective_size`.
@@ -91,17 +91,17 @@ def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, 
 
 
 def best_threshold(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim) -> float:
-    """The threshold of `decide_weighted` alone, of labels in which both classes occur."""
+    """Return the threshold of `decide_weighted` alone, of labels in which both classes occur."""
     return _best_cut(*_by_score(scores, labels, weights), aim)
 
 
 def sigmoid(log_odds: Floats) -> Floats:
-    """1 / (1 + exp(-x)), without overflow."""
+    """Return 1 / (1 + exp(-x)), without overflow."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
 
 
 def cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
-    """(..., K + 1) the aim, up to constants, at each cut: cut k calls all from score k up a duplicate, cut K nothing.
+    """Return (..., K + 1) the aim, up to constants, at each cut: cut k calls scores from k up duplicates, cut K none.
 
     Args:
         positive: (..., K) number or weight of the duplicates at each score, ascending.
@@ -113,14 +113,14 @@ def cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
 
 
 def from_cut(weight: Floats) -> Floats:
-    """(..., K + 1) sum of the (..., K) weights from each cut on; the last one is 0."""
+    """Return (..., K + 1) sum of the (..., K) weights from each cut on; the last one is 0."""
     sums = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
     sums[..., :-1] = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
     return sums
 
 
 def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
-    """The threshold of the best cut in the widest gap between scores, of equally wide ones the highest.
+    """Return the threshold of the best cut in the widest gap between scores, of equally wide ones the highest.
 
     Args:
         score: (K,) distinct, ascending.
@@ -132,12 +132,12 @@ def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
 
 
 def gaps(score: Floats) -> Floats:
-    """(K + 1,) width of the gap between scores that each cut lies in; 0 below the lowest and above the highest."""
+    """Return (K + 1,) width of the gap between scores that each cut lies in; 0 below the lowest, above the highest."""
     return np.concatenate([[0.0], np.diff(score), [0.0]])
 
 
 def effective_size(weights: Floats) -> float:
-    """Kish's effective number of (P,) pairs, (Σ w)² / Σ w² (Kish 1965, "Survey Sampling").
+    """Return Kish's effective number of (P,) pairs, (Σ w)² / Σ w² (Kish 1965, "Survey Sampling").
 
     So many pairs of equal weight would give as narrow intervals of a share, if it were the same everywhere.
     """
@@ -147,7 +147,7 @@ def effective_size(weights: Floats) -> float:
 def platt_of_each(
     score: Floats, positive: Floats, negative: Floats, *, start: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """(R, 1) slope and intercept of Platt's calibration of each resample, by some of Newton's steps.
+    """Return (R, 1) slope and intercept of Platt's calibration of each resample, by some of Newton's steps.
 
     Args:
         score: (K,) distinct.
@@ -174,7 +174,7 @@ def platt_of_each(
 
 
 def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """(K,) distinct scores, and the weight of the duplicates and of the others at each: together the effective size."""
+    """Return (K,) distinct scores, and the weights of duplicates and others at each: together the effective size."""
     weights = weights * (effective_size(weights) / weights.sum())
     score, place = np.unique(scores, return_inverse=True)
     positive, negative = (np.bincount(place, weights * each, minlength=len(score)) for each in (labels, ~labels))
@@ -188,13 +188,13 @@ def _best_cut(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> fl
 
 
 def _targets(positive: Floats, negative: Floats) -> Floats:
-    """(..., K) Platt's smoothed targets, times the weight of each score."""
+    """Return (..., K) Platt's smoothed targets, times the weight of each score."""
     positives, negatives = positive.sum(axis=-1, keepdims=True), negative.sum(axis=-1, keepdims=True)
     return np.asarray(positive * ((positives + 1) / (positives + 2)) + negative * (1 / (negatives + 2)))
 
 
 def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
-    """Slope and intercept of the log-odds; slope 0 if all scores are equal."""
+    """Return the slope and intercept of the log-odds; slope 0 if all scores are equal."""
     weight = positive + negative
     total = weight.sum()
     mean = np.dot(weight, score) / total

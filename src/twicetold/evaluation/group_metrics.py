@@ -78,7 +78,7 @@ def group_scores(predicted: ArrayLike, true: ArrayLike) -> GroupScores:
 
 
 def adjusted_rand(true: Number, false: Number, unlinked: Number, apart: Number) -> Any:
-    """ARI from numbers of pairs, whole or (G,) arrays of them; undefined where no pair is false or not predicted."""
+    """Compute ARI from numbers of pairs, whole or (G,) arrays; undefined where no pair is false or not predicted."""
     return (
         2
         * (true * apart - unlinked * false)
@@ -87,7 +87,7 @@ def adjusted_rand(true: Number, false: Number, unlinked: Number, apart: Number) 
 
 
 def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Interval]:
-    """`MEASURES` -> interval; of no width at exactly 0 or 1, and without those that are undefined.
+    """Return `MEASURES` -> interval; of no width at exactly 0 or 1, and without those that are undefined.
 
     Args:
         predicted: (M,) group codes.
@@ -104,7 +104,7 @@ def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Inte
 
 
 def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Three times (G,): `MEASURES` without each true group, NaN where undefined."""
+    """Return three times (G,): `MEASURES` without each true group, NaN where undefined."""
     of_predicted, of_true, right, every = LeftOut.of(predicted, true, true).pairs()
     false, unlinked = of_predicted - right, of_true - right
     apart = every - right - false - unlinked
@@ -115,7 +115,7 @@ def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats,
     shared, groups = count.astype(np.float64), len(size)
 
     def of_group(values: Floats) -> Floats:
-        """(G,) sums of (C,) values."""
+        """Return (G,) sums of (C,) values."""
         return np.bincount(row, weights=values, minlength=groups).astype(np.float64)
 
     whole = np.bincount(column, weights=shared)[column]  # (C,) texts of the predicted group
@@ -149,7 +149,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, nothing: bool = False) -> "LeftOut":
-        """From (M,) codes each."""
+        """Build from (M,) codes each."""
         one, other, whole = (
             np.unique(np.asarray(codes), return_inverse=True)[1].astype(np.int64) for codes in (predicted, label, unit)
         )
@@ -158,12 +158,12 @@ class LeftOut:
         return cls((one, other, one * (int(other.max()) + 1) + other), whole, texts, nothing)
 
     def sums(self, of: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-        """Three times (G,): the sum over the entries of each table of a function of their numbers of texts."""
+        """Return three times (G,): the sum over the entries of each table of a function of their numbers of texts."""
         first, second, both = (self._sums(table, of) for table in self.tables)
         return first, second, both
 
     def pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Four times (G,): pairs of texts of one group of the first, of the second, of both, and all pairs."""
+        """Return four times (G,): pairs of texts of one group of the first, of the second, of both, and all pairs."""
         first, second, both = ((each - self.texts) / 2 for each in self.sums(np.square))
         return first, second, both, self.texts * (self.texts - 1) / 2
 
@@ -179,7 +179,7 @@ class LeftOut:
 
 
 def _pairs(shared: ArrayLike, predicted: ArrayLike, true: ArrayLike) -> Confusion:
-    """The confusion of all pairs, from the numbers of texts of the table's entries, rows and columns."""
+    """Return the confusion of all pairs, from the numbers of texts of the table's entries, rows and columns."""
     both, marked, right = (int((n * (n - 1) // 2).sum()) for n in map(np.asarray, (shared, predicted, true)))
     count = int(np.asarray(true).sum())
     return Confusion(both, marked - both, right - both, count * (count - 1) // 2 - marked - right + both)

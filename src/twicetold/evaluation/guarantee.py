@@ -31,7 +31,7 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.grouping import Ints, Links
 
 SHARE_OF_FILES = 0.9
-"""So many of the files keep a guarantee."""
+"""Share of files for which the guarantee holds."""
 DECILE = NormalDist().inv_cdf(SHARE_OF_FILES)
 Z = NormalDist().inv_cdf(0.95)  # not of 0.9: the threshold is looked for, and few resamples have the rare large errors
 STEPS = 30  # thresholds
@@ -97,7 +97,7 @@ class Guarantee:
     at: tuple[MeasuredLinks, ...]
 
     def of(self, links: MeasuredLinks, texts: int) -> GuaranteedPrecision:
-        """The guaranteed precision of a file.
+        """Return the guaranteed precision of a file.
 
         Args:
             links: one of `at`.
@@ -116,7 +116,7 @@ class Guarantee:
         )
 
     def reaching(self, precision: float, texts: int) -> GuaranteedPrecision | None:
-        """The lowest threshold whose limit is at least a precision, for a file of so many texts; None if there is none.
+        """Find the lowest threshold whose limit is at least a precision, for a file of so many texts; None if none is.
 
         Limits of few links may lie above those of more by chance, so each threshold up to it must reach it as well.
         """
@@ -129,9 +129,9 @@ class Guarantee:
         return found
 
     def at_threshold(self, threshold: float, texts: int) -> GuaranteedPrecision | None:
-        """The guarantee of a file at the highest known threshold that is not above this one; None if all are above.
+        """Give the guarantee of a file at the highest known threshold not above this one; None if all are above.
 
-        A higher threshold has no lower precision, but for chance.
+        A higher threshold has no lower precision, except by chance.
         """
         below = next((each for each in self.at if each.threshold <= threshold), None)
         return None if below is None else self.of(below, texts)
@@ -181,13 +181,13 @@ class IntervalEstimate:
     high: float
 
     def carried_over(self, *, measured_on: int, texts: int) -> "IntervalEstimate":
-        """The same of a precision in a file of another size, see `carried_over`."""
+        """Return the same of a precision in a file of another size, see `carried_over`."""
         ends = (self.value, self.low, self.high)
         return IntervalEstimate(*(carried_over(each, measured_on=measured_on, texts=texts) for each in ends))
 
 
 def carried_over(precision: float, *, measured_on: int, texts: int) -> float:
-    """A precision of links, carried over to a corpus of another size.
+    """Return a precision of links, carried over to a corpus of another size.
 
     Each text is taken to have as many duplicates as where it was measured, and every other text to be linked to it as
     often as there: a corpus of ten times as many texts has ten times as many false links for each text.
@@ -238,7 +238,7 @@ class LinkCurve:
         self._pairs = [(one[part], other[part], same[part]) for part in parts]
 
     def __call__(self, drawn: Floats) -> Floats:
-        """(R, K) precisions from (R, G) how often each group is drawn; NaN without links."""
+        """Return (R, K) precisions from (R, G) how often each group is drawn; NaN without links."""
         right = wrong = np.zeros(len(drawn))
         by_pair = []
         for one, other, same in self._pairs:
@@ -250,7 +250,7 @@ class LinkCurve:
 
 
 def _of_trials(share: float, trials: int) -> float:
-    """Spread of the log-odds of a share of independent trials."""
+    """Return the spread of the log-odds of a share of independent trials."""
     inside = _inside(share, trials)
     return 1 / math.sqrt(trials * inside * (1 - inside))
 

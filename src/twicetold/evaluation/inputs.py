@@ -80,13 +80,13 @@ class DocumentVectors:
         return int(self.left.shape[0])
 
     def take(self, rows: NDArray[np.int64]) -> "DocumentVectors":
-        """The documents at `rows`, in that order."""
+        """Return the documents at `rows`, in that order."""
         left = self.left[rows]
         right = left if self.right is self.left else self.right[rows]
         return DocumentVectors(left, right, {name: codes[rows] for name, codes in self.groups.items()})
 
     def by_known(self) -> Iterator[tuple[NDArray[np.int64], "DocumentVectors"]]:
-        """The documents whose group is known, with their rows, once for each set of groups that are known for the same.
+        """Yield the documents whose group is known, with their rows, once for each set of groups known for the same.
 
         Raises:
             ValueError: if a group is unknown for all documents.
@@ -104,7 +104,7 @@ class DocumentVectors:
 
 
 def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.float64]:
-    """`values` as float64, after a check that all are finite.
+    """Return `values` as float64, after a check that all are finite.
 
     Raises:
         ValueError: if there are none (unless `empty`) or one is NaN or infinite.
@@ -122,7 +122,7 @@ def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.f
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """True if a value from JSON is a finite number: no truth value, no whole number beyond the range of a float."""
+    """Return true if a value from JSON is a finite number: no truth value, no whole number beyond a float's range."""
     try:
         return type(value) in (int, float) and math.isfinite(value)
     except OverflowError:
@@ -130,7 +130,7 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def described(value: Any) -> str:
-    """A value from JSON that is not what it should be, for a message: texts and what is large by their kind alone."""
+    """Describe a value from JSON that is not what it should be, for a message: texts and large ones by kind."""
     if value is None or isinstance(value, (bool, float)) or (type(value) is int and abs(value) < 1 << 63):
         return repr(value)
     if isinstance(value, int):
@@ -140,7 +140,7 @@ def described(value: Any) -> str:
 
 
 def binary(labels: ArrayLike) -> NDArray[np.bool_]:
-    """`labels` as booleans.
+    """Return `labels` as booleans.
 
     Raises:
         ValueError: if a label is neither 0 nor 1, or only one of the two occurs.
@@ -155,7 +155,7 @@ def binary(labels: ArrayLike) -> NDArray[np.bool_]:
 
 
 def finest_clusters(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[str]) -> NDArray[np.int64]:
-    """(M,) cluster of each document: its code in the finest group that is not a class, or a cluster of its own.
+    """Return (M,) cluster of each document: its code in the finest group that is not a class, or a cluster of its own.
 
     Args:
         groups: name -> (M,) codes; at least one.
@@ -167,7 +167,7 @@ def finest_clusters(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[s
 
 
 def finest_group(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[str]) -> str | None:
-    """Name of the group with the most codes that is not a class, if there is one.
+    """Return the name of the group with the most codes that is not a class, if there is one.
 
     Args:
         groups: name -> (M,) codes.
@@ -178,6 +178,6 @@ def finest_group(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[str]
 
 
 def group_sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(M,) number of documents that share each document's code, itself included."""
+    """Return (M,) number of documents that share each document's code, itself included."""
     _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     return np.asarray(sizes[place])

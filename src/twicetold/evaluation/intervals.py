@@ -38,7 +38,7 @@ MOST = 1024  # units whose terms are held for a measure; further ones are pooled
 
 
 def logit_interval(value: float, variance: float, degrees: float = math.inf) -> Interval:
-    """Interval of a value between 0 and 1, by Student's t on the logit scale so that it stays between them."""
+    """Compute the interval of a value in [0, 1], by Student's t on the logit scale so that it stays within."""
     if not 0 < value < 1:
         return value, value
     centre = math.log(value / (1 - value))
@@ -48,7 +48,7 @@ def logit_interval(value: float, variance: float, degrees: float = math.inf) -> 
 
 
 def exact_interval(true: float, false: float) -> Interval:
-    """95 % interval of the share of cases that are true.
+    """Return 95 % interval of the share of cases that are true.
 
     Args:
         true: number of them; an effective number need not be whole.
@@ -60,7 +60,7 @@ def exact_interval(true: float, false: float) -> Interval:
 
 
 def bounded_interval(interval: Interval, value: float, units: Ints) -> Interval:
-    """The narrower of an interval of a mean of values from 0 to 1, and of that as if values of one unit were all alike.
+    """Return the narrower of an interval of a mean of values in [0, 1] and of that as if rows of one unit were alike.
 
     Args:
         interval: by the values.
@@ -74,7 +74,7 @@ def bounded_interval(interval: Interval, value: float, units: Ints) -> Interval:
 def bootstrap_interval(
     statistic: Statistic, pairs: int, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
 ) -> Interval:
-    """Percentile interval of `statistic` over resamples of `pairs` rows.
+    """Return the percentile interval of `statistic` over resamples of `pairs` rows.
 
     Resamples on which it is undefined (NaN, for example because no positive was drawn) are left out.
 
@@ -101,7 +101,7 @@ def bootstrap_interval(
 def bootstrap_intervals(
     statistics: Statistic, pairs: int, *, resamples: int = 1000, seed: int = 0
 ) -> list[Interval | None]:
-    """Percentile intervals of several statistics over the same resamples of `pairs` rows.
+    """Return the percentile intervals of several statistics over the same resamples of `pairs` rows.
 
     Args:
         statistics: from (R, P) counts to (R, S) values.
@@ -117,7 +117,7 @@ def bootstrap_intervals(
 
 
 def bootstrap_values(statistics: Statistic, pairs: int, *, resamples: int, seed: int) -> Floats:
-    """(R, S) values of several statistics over the same resamples.
+    """Return (R, S) values of several statistics over the same resamples.
 
     Args:
         statistics: from (R, P) counts to (R, S) values.
@@ -137,14 +137,14 @@ def bootstrap_values(statistics: Statistic, pairs: int, *, resamples: int, seed:
 
 
 def jackknife_variance(left: Floats) -> float:
-    """Variance of a statistic from its (G,) values without each group; those that are NaN are left out."""
+    """Return the variance of a statistic from its (G,) values without each group; those that are NaN are left out."""
     known = left[~np.isnan(left)]
     count = len(known)
     return (count - 1) / count * float(np.square(known - known.mean()).sum()) if count > 1 else math.inf
 
 
 def pooled(terms: Floats) -> Floats:
-    """(U,) sums of (G,) terms of units, each unit with every `MOST`-th other; those that are NaN count as 0.
+    """Return (U,) sums of (G,) terms of units, each unit with every `MOST`-th other; those that are NaN count as 0.
 
     Pools of independent units are independent, and their variance is estimated as well by a thousand of them as by ten
     thousand.
@@ -154,14 +154,14 @@ def pooled(terms: Floats) -> Floats:
 
 
 def variance(terms: Floats) -> float:
-    """Variance of a measure from its (U,) terms, or of a difference of two from theirs; infinite for one unit."""
+    """Estimate the variance of a measure from its (U,) terms, or of a difference of two; infinite for one unit."""
     units = len(terms)
     centred = terms - terms.mean()
     return float(units / (units - 1) * np.dot(centred, centred)) if units > 1 else np.inf
 
 
 def effective_degrees(added: ArrayLike) -> float:
-    """(Σ v)² / Σ v², the degrees of freedom of a variance that sums the squares v of what (U,) units add.
+    """Return (Σ v)² / Σ v², the degrees of freedom of a variance that sums the squares v of what (U,) units add.
 
     They are few where a few units hold most of it, as it is known as badly as from these alone. By Satterthwaite 1946
     they would be up to three times as many, if what a unit adds were normal; units of unlike sizes are not so. Infinite
@@ -178,18 +178,18 @@ def effective_degrees(added: ArrayLike) -> float:
 
 
 def quantile(degrees: float) -> float:
-    """97.5 % quantile of Student's t; of the normal distribution for infinite degrees of freedom."""
+    """Return 97.5 % quantile of Student's t; of the normal distribution for infinite degrees of freedom."""
     return Z if math.isinf(degrees) else float(stdtrit(degrees, 0.975))
 
 
 def effective_units(units: Ints) -> float:
-    """P² / Σ size², how many units of equal sizes would say as much if rows of one were all alike (Kish 1965)."""
+    """Return P² / Σ size², as many units of equal sizes would say as much if rows of one were all alike (Kish 1965)."""
     sizes = np.unique(units, return_counts=True)[1]
     return float(len(units)) ** 2 / float(np.dot(sizes, sizes))
 
 
 def few_units(units: Ints | None) -> bool:
-    """True if one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
+    """Return true if one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
 
     The sum of squares is then not merely uncertain but too small, as what a unit adds is relative to a mean that it
     makes itself. There is no interval, and no two models can be told apart.
@@ -198,13 +198,13 @@ def few_units(units: Ints | None) -> bool:
 
 
 def spare_of_units(units: Ints) -> float:
-    """z² / n of Wilson's interval as if rows of one unit were all alike."""
+    """Return z² / n of Wilson's interval as if rows of one unit were all alike."""
     effective = effective_units(units)
     return quantile(effective - 1) ** 2 / effective if effective > 1 + 1e-9 else math.inf
 
 
 def wilson(share: float, spare: float) -> Interval:
-    """Wilson's interval, from z² / n."""
+    """Return Wilson's interval, from z² / n."""
     if math.isinf(spare):
         return 0.0, 1.0
     half = math.sqrt(spare * share * (1 - share) + spare**2 / 4)
@@ -213,6 +213,6 @@ def wilson(share: float, spare: float) -> Interval:
 
 
 def percentiles(values: Floats) -> Interval:
-    """2.5 % and 97.5 % quantile of values of resamples."""
+    """Return 2.5 % and 97.5 % quantile of values of resamples."""
     low, high = np.percentile(values, [2.5, 97.5]).tolist()
     return low, high

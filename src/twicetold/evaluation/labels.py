@@ -59,7 +59,7 @@ class LabelDecision:
 
     @classmethod
     def of(cls, label: str, decision: Decision, counts: ScoreCounts) -> "LabelDecision":
-        """A decision with what it makes of counted scores of all pairs of validation."""
+        """Return a decision with what it makes of counted scores of all pairs of validation."""
         found, total = Confusion.at(counts, decision.threshold), counts.positives + counts.negatives
         called = found.true_positive + found.false_positive
         return cls(label, decision, counts.positives / total, called / total, found.precision)
@@ -70,7 +70,7 @@ class LabelDecision:
         if self.decision is None:
             return f"validation had no two texts of one {self.label}, or no others, so no threshold could be chosen"
         if self.unlabelled:
-            return "it was fitted to texts alone, and nobody has labelled which of them say the same"
+            return "it was fitted to texts alone, and no duplicates are labelled"
         if self.same is None or self.called is None or self.right is None:
             return None
         if self.decision.slope <= 0 or self.called == 1 or not 0 < self.called <= AT_MOST * self.same:
@@ -133,12 +133,12 @@ class Decisions:
 
     @classmethod
     def about(cls, label: str, decision: Decision) -> "Decisions":
-        """The only decision of a model."""
+        """Return the only decision of a model."""
         return cls({label: LabelDecision(label, decision)}, label, label)
 
     @classmethod
     def of_documents(cls, counts: Mapping[str, ScoreCounts | None], *, primary: str, finest: str) -> "Decisions":
-        """The decisions with the highest F1 over all pairs of documents.
+        """Return the decisions with the highest F1 over all pairs of documents.
 
         Args:
             counts: label -> counted scores; None where there is no pair that shares it, or no other.
@@ -159,7 +159,7 @@ class Decisions:
         return self.labels[self.primary].stored
 
     def of(self, label: str | None = None) -> LabelDecision:
-        """The decision about a label; None: the finest one.
+        """Return the decision about a label; None: the finest one.
 
         Raises:
             ValueError: if the model knows no such label.
@@ -171,11 +171,11 @@ class Decisions:
         return found
 
     def changed(self, label: str, decision: Decision) -> "Decisions":
-        """The same with another decision about one label, of which validation says nothing."""
+        """Return the same with another decision about one label, of which validation says nothing."""
         return replace(self, labels={**self.labels, label: LabelDecision(label, decision)})
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON: of labelled pairs the three numbers of the decision alone, else as `from_json` reads it."""
+        """Convert to JSON: of labelled pairs only the three numbers of the decision, else as `from_json` reads it."""
         if list(self.labels) == [DUPLICATE] and self.labels[DUPLICATE].same is None:
             return asdict(self.labels[DUPLICATE].stored)
         return {
@@ -194,7 +194,7 @@ class Decisions:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Decisions":
-        """The decisions of documents, as `to_json` gives them.
+        """Return the decisions of documents, as `to_json` gives them.
 
         Raises:
             ValueError: if a field is missing, of another type, or unknown.

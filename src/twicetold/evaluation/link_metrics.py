@@ -27,7 +27,7 @@ FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can b
 
 
 def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
-    """Precision and recall of links, from (R, G) counts of each group in each resample; NaN where there are none.
+    """Compute precision and recall of links, from (R, G) counts of each group in each resample; NaN where none.
 
     Args:
         codes: (M,) group of each document.
@@ -54,7 +54,7 @@ def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
 
 
 def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
-    """Mean over linked texts of the share of their links that is right, and (G,) the same without each group.
+    """Average over linked texts the share of their links that is right, and (G,) the same without each group.
 
     NaN where no text is linked.
 
@@ -82,7 +82,7 @@ def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
 
 
 def text_precision_with_interval(codes: Any, links: Links) -> tuple[float, Interval | None]:
-    """`text_precision`, and its interval; NaN without one where no text is linked.
+    """Return `text_precision`, and its interval; NaN without one where no text is linked.
 
     Args:
         codes: (M,) group of each document.
@@ -96,7 +96,7 @@ def text_precision_with_interval(codes: Any, links: Links) -> tuple[float, Inter
 
 
 def links_above(vectors: DocumentVectors, threshold: float) -> Links:
-    """The pairs i < j with similarity ⟨left_i, right_j⟩ >= threshold; a block of rows is compared at a time."""
+    """Return the pairs i < j with similarity ⟨left_i, right_j⟩ >= threshold; a block of rows is compared at a time."""
     count = len(vectors)
     similar = similarities(vectors.left, vectors.right)
     step = max(1, BLOCK // count)
@@ -119,7 +119,7 @@ def links_above(vectors: DocumentVectors, threshold: float) -> Links:
 
 
 def with_known(vectors: DocumentVectors, group: str) -> DocumentVectors:
-    """The documents whose group is known, with this group alone."""
+    """Return the documents whose group is known, with this group alone."""
     rows = np.flatnonzero(vectors.groups[group] != UNKNOWN)
     part = vectors if len(rows) == len(vectors) else vectors.take(rows)
     return DocumentVectors(part.left, part.right, {group: part.groups[group]})

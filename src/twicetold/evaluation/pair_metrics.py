@@ -66,14 +66,14 @@ class Confusion:
 
 
 def log_losses(probability: ArrayLike, labels: ArrayLike) -> Floats:
-    """(P,) negative log-likelihood of each label; probabilities are clipped away from 0 and 1."""
+    """Return (P,) negative log-likelihood of each label; probabilities are clipped away from 0 and 1."""
     edge = np.finfo(np.float64).eps
     likely = np.clip(np.asarray(probability, dtype=np.float64), edge, 1 - edge)
     return np.asarray(np.where(np.asarray(labels).astype(bool), -np.log(likely), -np.log1p(-likely)))
 
 
 def squared_errors(probability: ArrayLike, labels: ArrayLike) -> Floats:
-    """(P,) squared distance of each probability from its label; the mean is the Brier score."""
+    """Return (P,) squared distance of each probability from its label; the mean is the Brier score."""
     return np.asarray(np.square(np.asarray(probability, dtype=np.float64) - np.asarray(labels)))
 
 

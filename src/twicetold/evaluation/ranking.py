@@ -40,7 +40,7 @@ class RocCurve:
         return float(np.trapezoid(self.tpr, self.fpr))
 
     def thinned(self, points: int = CURVE_POINTS) -> "RocCurve":
-        """The curve with at most `points` corners, including both ends.
+        """Return the curve with at most `points` corners, including both ends.
 
         A longer curve keeps the first corner at or after each of equally spaced positions, where the position of a
         corner is fpr + tpr.
@@ -100,21 +100,21 @@ class ScoreCounts:
         return int(self.negative.sum())
 
     def auroc(self) -> float:
-        """Probability that a positive scores above a negative; ties count one half (0.5 for a constant score)."""
+        """Return the probability that a positive scores above a negative; ties count one half (0.5 for constants)."""
         below = np.cumsum(self.negative) - self.negative / 2
         return float(np.dot(self.positive / self.positives, below / self.negatives))
 
     def average_precision(self) -> float:
-        """Precision at each distinct score from the top, weighted by the recall that it adds."""
+        """Return precision at each distinct score from the top, weighted by the recall that it adds."""
         return float(np.dot(self.positive / self.positives, self.precision_from_top()))
 
     def precision_from_top(self) -> Floats:
-        """(K,) fraction of positives among all pairs that score at least as high."""
+        """Return (K,) fraction of positives among all pairs that score at least as high."""
         true, false = at_least(self.positive), at_least(self.negative)
         return np.asarray(true / np.maximum(true + false, 1), dtype=np.float64)
 
     def roc_curve(self) -> RocCurve:
-        """The curve through all distinct scores, without points that are on a straight line."""
+        """Return the curve through all distinct scores, without points that are on a straight line."""
         tpr = np.concatenate([[0], np.cumsum(self.positive[::-1])])
         fpr = np.concatenate([[0], np.cumsum(self.negative[::-1])])
         # Along one direction the cross product of neighbouring steps is 0; counts are divided first, as
@@ -124,17 +124,17 @@ class ScoreCounts:
         return RocCurve(fpr[bend] / self.negatives, tpr[bend] / self.positives)
 
     def resolution_error(self) -> float:
-        """Largest possible change of `auroc` if equal scores were distinguished at a finer resolution."""
+        """Return the largest possible change of `auroc` if equal scores were distinguished at a finer resolution."""
         return float(np.dot(self.positive / self.positives, self.negative / self.negatives) / 2)
 
 
 def at_least(counts: NDArray[Any]) -> NDArray[Any]:
-    """(K,) sum of `counts` from each position to the end."""
+    """Return (K,) sum of `counts` from each position to the end."""
     return np.asarray(np.cumsum(counts[::-1])[::-1])
 
 
 def cuts(score: Floats) -> Floats:
-    """(K,) thresholds: from each on, pairs with this score or a higher one count.
+    """Return (K,) thresholds: from each on, pairs with this score or a higher one count.
 
     Args:
         score: (K,) distinct, ascending.
@@ -144,7 +144,7 @@ def cuts(score: Floats) -> Floats:
 
 
 def place_reaching(precision: Floats, pairs: NDArray[Any], aim: float, *, fewest: int) -> tuple[int, bool]:
-    """The position of the lowest score from which on an aimed precision is reached, and whether it is.
+    """Return the position of the lowest score from which on an aimed precision is reached, and whether it is.
 
     Args:
         precision: (K,) from each score on, ascending.
@@ -156,14 +156,14 @@ def place_reaching(precision: Floats, pairs: NDArray[Any], aim: float, *, fewest
         Where no score reaches it, the lowest one with the highest precision; 0 where there are too few pairs.
     """
     enough = np.flatnonzero(pairs >= fewest)
-    reached = enough[precision[enough] >= aim]
+    reached = enough[precision[enough] >= aim - 1e-9]  # sums of weights are rounded
     if len(reached):
         return int(reached[0]), True
     return (int(enough[np.argmax(precision[enough])]) if len(enough) else 0), False
 
 
 def pearson(scores: ArrayLike, grades: ArrayLike) -> float:
-    """Linear correlation; 0 if either side is constant.
+    """Return the linear correlation; 0 if either side is constant.
 
     Raises:
         ValueError: if a number is not finite.
@@ -176,11 +176,11 @@ def pearson(scores: ArrayLike, grades: ArrayLike) -> float:
 
 
 def spearman(scores: ArrayLike, grades: ArrayLike) -> float:
-    """Correlation of ranks, tied values sharing their mean rank; 0 if either side is constant."""
+    """Return the correlation of ranks, tied values sharing their mean rank; 0 if either side is constant."""
     return pearson(midranks(finite(scores, "scores")), midranks(finite(grades, "grades")))
 
 
 def midranks(values: NDArray[np.float64]) -> Floats:
-    """(P,) rank of each value from 1, tied values sharing their mean rank."""
+    """Return (P,) rank of each value from 1, tied values sharing their mean rank."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])

@@ -43,7 +43,7 @@ class ScoreScale:
 
     @classmethod
     def covering(cls, vectors: DocumentVectors, *, bins: int) -> "ScoreScale":
-        """A scale that contains every similarity (by Cauchy-Schwarz) and has 0 among its values.
+        """Return a scale that contains every similarity (by Cauchy-Schwarz) and has 0 among its values.
 
         Unit vectors (cosine) give exactly [-1, 1], non-negative sparse ones [0, bound].
 
@@ -64,7 +64,7 @@ class ScoreScale:
 
 
 def _longest(vectors: Any) -> float:
-    """Largest Euclidean length of a row."""
+    """Return the largest Euclidean length of a row."""
     if sparse.issparse(vectors):
         squares = np.asarray(vectors.multiply(vectors).sum(axis=1, dtype=np.float64)).ravel()
     else:

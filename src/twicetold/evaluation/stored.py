@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def json_object(file: Path, name: str) -> dict[str, Any]:
-    """The JSON object in a file.
+    """Return the JSON object in a file.
 
     Args:
         file: that is read.
@@ -31,7 +31,7 @@ def json_object(file: Path, name: str) -> dict[str, Any]:
 
 
 def objects(values: Any, name: str) -> list[Mapping[str, Any]]:
-    """A list of JSON objects.
+    """Return a list of JSON objects.
 
     Raises:
         ValueError: if it is something else; the message has its name.
@@ -42,7 +42,7 @@ def objects(values: Any, name: str) -> list[Mapping[str, Any]]:
 
 
 def record(kind: type[T], values: Mapping[str, Any], what: str) -> T:
-    """A dataclass from its fields by name, whose types are checked; a tuple of dataclasses is a list of objects.
+    """Return a dataclass from its fields by name, whose types are checked; a tuple of dataclasses is a list of objects.
 
     Raises:
         ValueError: if a field without default is missing, or one is of another type, or unknown.

@@ -114,16 +114,16 @@ class DedupeThresholds:
         return Decision(self.f1_threshold, self.slope, self.intercept)
 
     def rule(self, rule: Rule) -> GroupingThreshold:
-        """The threshold of a rule."""
+        """Return the threshold of a rule."""
         return next(each for each in self.grouping if each.rule == rule)
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
+        """Return all fields, ready for JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "DedupeThresholds":
-        """The inverse of `to_json`.
+        """Invert `to_json`.
 
         Raises:
             ValueError: if a field is missing, of another type, or unknown.
@@ -205,11 +205,11 @@ def choose(
 def choose_on_labels(
     score: Floats, label: NDArray[np.bool_], weight: Floats, *, aimed: Sequence[float] = TARGETS
 ) -> tuple[TargetLinks, ...]:
-    """The lowest threshold with each aimed precision, midway between two labelled pairs.
+    """Return the lowest threshold with each aimed precision, midway between two labelled pairs.
 
     Args:
         score: (P,), at least `FEWEST_LABELLED`.
-        label: (P,) whether the two texts say the same; at least one does.
+        label: (P,) whether the two texts are duplicates; at least one pair is.
         weight: (P,) how many pairs each stands for.
         aimed: precisions.
 
@@ -243,7 +243,7 @@ def _target_links(histogram: PairHistogram, aimed: float) -> TargetLinks:
 
 
 def _lower_edge(histogram: PairHistogram, score: float) -> float:
-    """The lowest similarity that is counted at this score of the scale."""
+    """Return the lowest similarity that is counted at this score of the scale."""
     return score - histogram.scale.width / 2
 
 

@@ -37,11 +37,11 @@ class DenseTiles:
     bins: int
 
     def block(self, rows: slice, columns: slice) -> Tensor:
-        """(r, c) int32 score index of each pair."""
+        """Return (r, c) int32 score index of each pair."""
         return torch.addmm(self.offset, self.left[rows], self.right[columns].T).to(torch.int32)
 
     def counts(self, rows: slice, columns: slice) -> Tensor:
-        """(bins + 1,) int64 counts."""
+        """Return (bins + 1,) int64 counts."""
         return torch.bincount(self.block(rows, columns).view(-1), minlength=self.bins + 1)
 
 
@@ -56,12 +56,12 @@ class SparseTiles:
     bins: int
 
     def block(self, rows: slice, columns: slice) -> Tensor:
-        """(r, c) int32 score index of each pair, dense within the tile."""
+        """Return (r, c) int32 score index of each pair, dense within the tile."""
         scores = (self.left[rows] @ self.right[columns].T).toarray()
         return torch.from_numpy(scores + np.float32(self.offset)).to(torch.int32)
 
     def counts(self, rows: slice, columns: slice) -> Tensor:
-        """(bins + 1,) int64 counts."""
+        """Return (bins + 1,) int64 counts."""
         product = self.left[rows] @ self.right[columns].T
         index = torch.from_numpy(product.data + np.float32(self.offset)).to(torch.int32)
         counts = torch.bincount(index, minlength=self.bins + 1)
@@ -73,7 +73,7 @@ Tiles: TypeAlias = DenseTiles | SparseTiles
 
 
 def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.int64]) -> Tiles:
-    """The documents in `order` as tiles."""
+    """Return the documents in `order` as tiles."""
     left, right = vectors.left[order], vectors.right[order]
     if sparse.issparse(left):
         return SparseTiles(
@@ -132,17 +132,17 @@ class Tiling:
         return cls(order, torch.from_numpy(ordered), parts, group)
 
     def together(self, one: int, other: int) -> bool:
-        """True if two different tiles are parts of one group."""
+        """Return true if two different tiles are parts of one group."""
         return self.group[one] is not None and self.group[one] == self.group[other]
 
     def same(self, tile: int) -> Tensor:
-        """(r, r) bool: pairs inside a tile that are of one group."""
+        """Return (r, r) bool: pairs inside a tile that are of one group."""
         codes = self.codes[self.parts[tile]]
         return codes[:, None] == codes[None, :]
 
 
 def count_row(tiles: Tiles, tiling: Tiling, row: int, bins: int, across: bool) -> tuple[Tensor, Tensor]:
-    """Counts within and across groups for the pairs of tile `row` with itself and all later tiles."""
+    """Return counts within and across groups for the pairs of tile `row` with itself and all later tiles."""
     part = tiling.parts[row]
     block, same = tiles.block(part, part), tiling.same(row)
     upper = torch.ones_like(same).triu(diagonal=1)

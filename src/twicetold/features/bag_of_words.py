@@ -46,7 +46,7 @@ class BagOfWords(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One binary row per text."""
+        """Return one binary row per text."""
         check_is_fitted(self)
         return CsrRows.from_scipy(cached(self, counter, self.vocabulary_, True).transform(texts), binary=True)
 
@@ -56,7 +56,7 @@ class BagOfWords(Declared, BaseEstimator):
         return {"width": len(self.vocabulary_)}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the words in column order."""
+        """Return (width,) the words in column order."""
         return np.array(self.vocabulary_, object)
 
 
@@ -77,7 +77,7 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
 
 
 def counter(vocabulary: list[str], binary: bool = False) -> CountVectorizer:
-    """A vectorizer of (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
+    """Return a vectorizer of (texts, words) counts over a fixed vocabulary (binary: 1 for any), a float32 CSR matrix.
 
     Raises:
         ValueError: if it is no list, which a stored one may be; `transform` does if a word occurs twice in it.

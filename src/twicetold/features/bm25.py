@@ -56,7 +56,7 @@ class Bm25Weights(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row of query counts followed by document impacts per text."""
+        """Return one row of query counts followed by document impacts per text."""
         check_is_fitted(self)
         counts = cached(self, counter, self.vocabulary_).transform(texts)
         lengths = np.asarray(counts.sum(axis=1), np.float32).ravel()
@@ -71,5 +71,5 @@ class Bm25Weights(Declared, BaseEstimator):
         return {"width": 2 * len(self.vocabulary_)}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the words in column order, counts and then impacts, as scikit-learn's transformers give them."""
+        """Return (width,) the words in column order, counts and then impacts, as scikit-learn's transformers do."""
         return np.array([*self.vocabulary_, *self.vocabulary_], object)

@@ -17,7 +17,7 @@ _CACHE: WeakKeyDictionary[object, dict[Callable[..., Any], tuple[tuple[object, .
 
 
 def cached(owner: object, derive: Callable[..., T], *sources: object) -> T:
-    """A value derived from fitted attributes, computed again when one of them is another object.
+    """Return a value derived from fitted attributes, computed again when one of them is another object.
 
     Args:
         owner: the featuriser; its values are dropped with it.
@@ -33,7 +33,7 @@ def cached(owner: object, derive: Callable[..., T], *sources: object) -> T:
 
 
 def diagonal(weights: NDArray[np.float32]) -> sp.csr_matrix:
-    """(V, V) matrix by which rows are multiplied to weigh their columns, from (V,) weights."""
+    """Return (V, V) matrix by which rows are multiplied to weigh their columns, from (V,) weights."""
     return sp.diags(weights, format="csr")
 
 
@@ -49,13 +49,13 @@ class Positions:
         self._position = dict(zip(reversed(entries), range(len(entries) - 1, -1, -1), strict=True))
 
     def of(self, strings: pa.Array) -> NDArray[np.int64]:
-        """(U,) position of each of U strings; −1 for those that are not in the vocabulary."""
+        """Return (U,) position of each of U strings; −1 for those that are not in the vocabulary."""
         position = self._position.get
         return np.fromiter((position(string, -1) for string in strings.to_pylist()), np.int64, len(strings))
 
 
 def text_positions(vocabulary: list[str]) -> Positions:
-    """Positions in a vocabulary of texts.
+    """Return positions in a vocabulary of texts.
 
     Raises:
         TypeError: if it holds anything else, which a stored one may.

@@ -86,7 +86,7 @@ class Cleaned(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
-        """One row per text."""
+        """Return one row per text."""
         check_is_fitted(self)
         return self._inner().transform(self._clean(texts))
 
@@ -97,13 +97,13 @@ class Cleaned(Declared, BaseEstimator):
 
     @available_if(lambda self: hasattr(self.featuriser, "get_feature_names_out"))
     def get_feature_names_out(self) -> NDArray[Any]:
-        """(width,) names of the featuriser's columns."""
+        """Return (width,) names of the featuriser's columns."""
         inner: Any = self._inner()
         names: NDArray[Any] = inner.get_feature_names_out()
         return names
 
     def _inner(self) -> Featuriser:
-        """The fitted featuriser; of a loaded model, restored from the attributes `inner__<attribute>`."""
+        """Return the fitted featuriser; of a loaded model, restored from the attributes `inner__<attribute>`."""
         fitted: Featuriser = vars(self).get("_fitted") or with_state(self, self.featuriser, INNER)
         self._fitted = fitted
         return fitted
@@ -125,7 +125,7 @@ def clean(
     symbols: bool = False,
     stop_words: str | None = None,
 ) -> list[str]:
-    """(N,) cleaned texts; without a step, the texts as they are. Arguments: `Cleaned`.
+    """Return (N,) cleaned texts; without a step, the texts as they are. Arguments: `Cleaned`.
 
     Raises:
         ValueError: if the list of stop words is unknown.

@@ -33,24 +33,24 @@ class SplitWords:
     """(D,) the distinct words, in UTF-16."""
 
     def text(self) -> NDArray[np.int64]:
-        """(W,) which text each word belongs to."""
+        """Return (W,) which text each word belongs to."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 def split(texts: Sequence[str]) -> Iterator[SplitWords]:
-    """Words of all texts, in chunks of about `CHUNK` characters."""
+    """Yield words of all texts, in chunks of about `CHUNK` characters."""
     chunk = np.cumsum(_lengths(texts)) // CHUNK
     for start, end in pairwise([0, *(np.flatnonzero(np.diff(chunk)) + 1), len(texts)]):
         yield _split(texts[start:end])
 
 
 def encoded(words: Sequence[str]) -> pa.BinaryArray:
-    """Words in the form of `SplitWords.distinct`."""
+    """Return words in the form of `SplitWords.distinct`."""
     return pa.array([LONG.sub(chr(BEYOND), word).encode("utf-16-le") for word in words], pa.binary())
 
 
 def decoded(words: pa.BinaryArray) -> list[str]:
-    """The same as strings."""
+    """Return the same as strings."""
     return [word.decode("utf-16-le") for word in words.to_pylist()]
 
 
@@ -76,7 +76,7 @@ def _lengths(texts: Sequence[str]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=1)
 def _folded() -> NDArray[np.uint16]:
-    """For each code point its lower-case letter, or 0 if it is neither letter nor digit."""
+    """Return for each code point its lower-case letter, or 0 if it is neither letter nor digit."""
     every = np.arange(0x110000, dtype=np.uint32)
     letters = every[np.strings.isalnum(every.view("U1"))]
     table = np.zeros(len(every), np.uint16)

@@ -75,7 +75,7 @@ class FoldedTerms(LetterTfIdf):
         return super().fit(folded)
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row of unit length per text; a text without a known column has an empty row."""
+        """Return one row of unit length per text; a text without a known column has an empty row."""
         return super().transform(normal_form(texts))
 
     @property
@@ -84,11 +84,11 @@ class FoldedTerms(LetterTfIdf):
         return {"width": super().shape["width"] + len(self.symbols_)}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) n-grams, words, pairs of words and symbols in column order."""
+        """Return (width,) n-grams, words, pairs of words and symbols in column order."""
         return np.concatenate([super().get_feature_names_out(), np.array(self.symbols_, object)])
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
-        """(N, width) float32 of texts in their normal form."""
+        """Return (N, width) float32 of texts in their normal form."""
         counts = super()._counts(texts)
         place = {symbol: number for number, symbol in enumerate(self.symbols_, counts.shape[1] - len(self.symbols_))}
         known = [[place[symbol] for symbol in symbols(text) if symbol in place] for text in texts]
@@ -108,12 +108,12 @@ class FoldedTokens(StaticTokens):
         return super().fit(normal_form(texts))
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text, with weights if tokens have some."""
+        """Return one sequence of numbers per text, with weights if tokens have some."""
         return super().transform(normal_form(texts))
 
 
 def symbols(text: str) -> list[str]:
-    """The symbols of a text in its normal form, in order.
+    """Return the symbols of a text in its normal form, in order.
 
     Examples:
         >>> from twicetold.features.folded import symbols
@@ -129,7 +129,7 @@ def symbols(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _terms(whole: str, run: str, sign: str | None) -> tuple[str, ...]:
-    """The terms of what is found.
+    """Return the terms of what is found.
 
     Args:
         whole: it, with the character before it.

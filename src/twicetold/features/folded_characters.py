@@ -36,11 +36,11 @@ class FoldedCharacters(Declared, BaseEstimator):
         return tuple(self.columns) or None
 
     def fit(self, texts: Texts, y: None = None) -> Self:
-        """Nothing is learnt."""
+        """Learn nothing."""
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
-        """One row per text."""
+        """Return one row per text."""
         given = texts if isinstance(texts, Mapping) else {"text": texts}
         empty = [""] * len(given["text"])
         folded = [

@@ -11,21 +11,21 @@ PUBLISHED = {"words": 500_000, "letter_grams": 30_000, "collisions": 22, "collis
 
 
 def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
-    """The report on one vocabulary, with the paper's figures."""
+    """Return the report on one vocabulary, with the paper's figures."""
     percent = 100 * collisions / words
     own = {"words": words, "letter_grams": letter_grams, "collisions": collisions, "collisions_percent": percent}
     return {**own, "published": PUBLISHED}
 
 
 def by_view(reports: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """The reports in a featuriser's `card_`, by view; the name is empty where there are no views."""
+    """Return the reports in a featuriser's `card_`, by view; the name is empty where there are no views."""
     if not reports:
         return {}
     return {"": reports} if "published" in reports else dict(reports)
 
 
 def in_words(one: Mapping[str, Any]) -> str:
-    """A report as a line of text."""
+    """Return a report as a line of text."""
     published = one["published"]
     return (
         f"{one['words']:,} words into {one['letter_grams']:,} letter n-grams, {percentage(one)} of the words collide "
@@ -34,5 +34,5 @@ def in_words(one: Mapping[str, Any]) -> str:
 
 
 def percentage(one: Mapping[str, Any]) -> str:
-    """Share of the words that have all their n-grams in common with another word."""
+    """Return the share of the words that have all their n-grams in common with another word."""
     return f"{one['collisions_percent']:.2g} %"

@@ -44,11 +44,11 @@ class LetterTfIdf(WordHashing):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row of unit length per text; a text without a known column has an empty row."""
+        """Return one row of unit length per text; a text without a known column has an empty row."""
         return weighted(self._counts(texts), cached(self, diagonal, self.idf_))
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
-        """(N, width) float32."""
+        """Return (N, width) float32."""
         counts = csr_array(super().transform(texts).to_scipy(), dtype=np.float32)
         counts.sum_duplicates()
         return counts

@@ -80,7 +80,7 @@ class ModelTokens(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text."""
+        """Return one sequence of numbers per text."""
         check_is_fitted(self)
         read = [self.prefix + text if text else text for text in texts] if self.prefix else texts
         indptr, ids = token_ids(self.tokenizer_, read, max_length=self.max_length, special=True)
@@ -114,7 +114,7 @@ class ModelTokens(Declared, BaseEstimator):
         return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)
 
     def _width(self) -> int:
-        """Number of codes the network reads: one for each of its vectors, and one for unknown tokens."""
+        """Return the number of codes the network reads: one for each of its vectors, and one for unknown tokens."""
         ids = json.loads(self.architecture_).get("vocab_size")
         if type(ids) is not int:
             raise ValueError(f"expected the number of tokens as vocab_size of the architecture, got {ids!r:.40}")

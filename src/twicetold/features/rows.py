@@ -57,18 +57,18 @@ class CsrRows:
 
     @classmethod
     def from_scipy(cls, matrix: sp.csr_matrix, *, binary: bool = False) -> Self:
-        """Rows of a scipy CSR matrix; `binary` drops the values, which must then all be 1."""
+        """Return rows of a scipy CSR matrix; `binary` drops the values, which must then all be 1."""
         matrix.sort_indices()
         values = None if binary else matrix.data.astype(np.float32)
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values, matrix.shape[1])
 
     def to_scipy(self) -> sp.csr_matrix:
-        """The rows as a float32 SciPy CSR matrix; ones where no values are stored."""
+        """Return the rows as a float32 SciPy CSR matrix; ones where no values are stored."""
         values = np.ones(len(self.indices), np.float32) if self.values is None else self.values
         return sp.csr_matrix((values, self.indices, self.indptr), shape=(len(self), self.width))
 
     def gather(self, rows: NDArray[np.int64]) -> "SparseRows":
-        """The given rows, in the given order, as one batch of tensors.
+        """Return the given rows, in the given order, as one batch of tensors.
 
         Args:
             rows: (B,) row numbers.
@@ -91,7 +91,7 @@ class CsrRows:
         )
 
     def followed_by(self, more: "CsrRows") -> Self:
-        """These rows followed by those of more texts, in memory.
+        """Return these rows followed by those of more texts, in memory.
 
         Raises:
             ValueError: if the widths differ, or only one side has values.
@@ -112,7 +112,7 @@ class CsrRows:
         )
 
     def beside(self, more: "CsrRows") -> Self:
-        """These columns followed by those of other rows of the same texts, in memory; the columns of a row ascend.
+        """Put these columns before those of other rows of the same texts, in memory; the columns of a row ascend.
 
         Raises:
             ValueError: if the numbers of rows differ.
@@ -143,7 +143,7 @@ class CsrRows:
 
 
 def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers start, …, start + length − 1 of every run, one run after the other."""
+    """Return the numbers start, …, start + length − 1 of every run, one run after the other."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
@@ -181,7 +181,7 @@ class Featuriser(Protocol):
         ...
 
     def transform(self, texts: Texts) -> CsrRows:
-        """One row per text; words never seen in `fit` are left out."""
+        """Return one row per text; words never seen in `fit` are left out."""
         ...
 
     @property
@@ -204,7 +204,7 @@ def keep_state(owner: object, part: object, prefix: str) -> None:
 
 
 def with_state(owner: object, part: Any, prefix: str) -> Featuriser:
-    """A copy of the featuriser `part`, with the state that `keep_state` left in the owner."""
+    """Return a copy of the featuriser `part`, with the state that `keep_state` left in the owner."""
     fitted: Featuriser = clone(part)
     for attribute, value in vars(owner).items():
         if attribute.startswith(prefix):

@@ -48,7 +48,7 @@ def load_fitted(featuriser: T, folder: Path) -> T:
 
 
 def fitted_digest(featuriser: Any) -> str:
-    """SHA-256 of the fitted state. Featurisers with the same digest and settings make the same rows."""
+    """Return SHA-256 of the fitted state. Featurisers with the same digest and settings make the same rows."""
     arrays, rest = _fitted(featuriser)
     total = hashlib.sha256(rest.encode())
     for name, array in sorted(arrays.items()):
@@ -58,7 +58,7 @@ def fitted_digest(featuriser: Any) -> str:
 
 
 def _fitted(featuriser: Any) -> tuple[dict[str, NDArray[Any]], str]:
-    """The fitted attributes: arrays, and the rest as JSON."""
+    """Return the fitted attributes: arrays, and the rest as JSON."""
     state = {n: v for n, v in vars(featuriser).items() if n.endswith("_") and not n.startswith("_")}
     arrays = {n: np.ascontiguousarray(v) for n, v in state.items() if isinstance(v, np.ndarray)}
     rest = {n: v for n, v in state.items() if n not in arrays}

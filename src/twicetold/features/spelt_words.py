@@ -73,7 +73,7 @@ class SpeltWords(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence per text: each word's number, and then its letters."""
+        """Return one sequence per text: each word's number, and then its letters."""
         check_is_fitted(self)
         tokens = words(texts, lower_case=self.lower_case)
         columns, offsets = self._distinct(tokens)
@@ -84,7 +84,7 @@ class SpeltWords(Declared, BaseEstimator):
         return CsrRows(before[first.indptr], columns[entries].astype(np.int32), None, self.shape["width"])
 
     def _distinct(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
+        """Return entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
         number = cached(self, text_positions, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
         if not self.letters_:
             return number, np.arange(len(number) + 1)
@@ -114,5 +114,5 @@ class SpeltWords(Declared, BaseEstimator):
         return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) words and letters in column order, as scikit-learn's transformers give them."""
+        """Return (width,) words and letters in column order, as scikit-learn's transformers give them."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_, *self.letters_], object)

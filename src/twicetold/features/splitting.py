@@ -91,7 +91,7 @@ def _plain(texts: pa.LargeStringArray, *, lower_case: bool, quotes: bool) -> pa.
 
 
 def _cut_chunk(texts: pa.LargeStringArray, marks: Marks) -> tuple[pa.LargeStringArray, NDArray[np.int64]]:
-    """The tokens of a chunk, and how many each text has."""
+    """Return the tokens of a chunk, and how many each text has."""
     column = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
     joined = np.frombuffer(pc.binary_join(column, pa.scalar(BETWEEN, texts.type))[0].as_buffer(), np.uint8)
     padded = np.full(len(joined) + 2 * MARGIN, ord(" "), np.uint8)
@@ -139,7 +139,7 @@ def _word_marks(data: Bytes) -> tuple[Mask, Mask]:
 
 
 def _clitics(data: Bytes, word: Mask) -> tuple[Mask, NDArray[np.int64]]:
-    """Mask of apostrophes that begin a clitic, and places of those whose clitic is the 't of n't."""
+    """Return a mask of apostrophes that begin a clitic, and places of those whose clitic is the 't of n't."""
     places = np.flatnonzero(_IS_APOSTROPHE[data])
     places = places[(places >= MARGIN) & (places < len(data) - MARGIN)]
     clitic = np.zeros(len(data), np.bool_)
@@ -159,7 +159,7 @@ def _between(mask: Mask) -> Mask:
 
 
 def _shifted(mask: Mask, by: int) -> Mask:
-    """The value `by` positions before; the margin is blank, so nothing wraps around."""
+    """Return the value `by` positions before; the margin is blank, so nothing wraps around."""
     return np.roll(mask, by)
 
 

@@ -88,7 +88,7 @@ class StaticTokens(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text, with weights if tokens have some."""
+        """Return one sequence of numbers per text, with weights if tokens have some."""
         check_is_fitted(self)
         indptr, numbers = self._numbers(texts)
         if self.weights_ is None:
@@ -108,7 +108,7 @@ class StaticTokens(Declared, BaseEstimator):
         return {"width": self.width_} | ({} if self._vectors is None else {"vectors": self._vectors})
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the tokens in column order, as the tokenizer writes them."""
+        """Return (width,) the tokens in column order, as the tokenizer writes them."""
         names = [UNKNOWN_NAME] * self.width_
         for token, i in self._vocabulary().items():
             if 0 <= i < self.width_ - 1 and i != self.unknown_:
@@ -120,14 +120,14 @@ class StaticTokens(Declared, BaseEstimator):
         return vocabulary
 
     def _numbers(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """(N + 1,) where each text's tokens begin, and their (K,) numbers."""
+        """Return (N + 1,) where each text's tokens begin, and their (K,) numbers."""
         read = [text[: self.characters_] for text in texts]
         indptr, ids = token_ids(self.tokenizer_, read, max_length=self.max_length, special=False)
         known = (ids < self.width_ - 1) & (ids != (-1 if self.unknown_ is None else self.unknown_))
         return indptr, np.where(known, ids + 1, UNKNOWN_TOKEN).astype(np.int32)
 
     def _weighting(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """(width,) weights of the numbers by how frequent they are, if wanted."""
+        """Return (width,) weights of the numbers by how frequent they are, if wanted."""
         match self.weighting:
             case "none":
                 return None
@@ -139,7 +139,7 @@ class StaticTokens(Declared, BaseEstimator):
 
 
 def _folder(model: str) -> Path:
-    """The folder of a model's files, which must exist."""
+    """Return the folder of a model's files, which must exist."""
     located = pretrained.folder_of(pretrained.located(model))
     for folder in (located, located / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():
@@ -152,7 +152,7 @@ def _folder(model: str) -> Path:
 
 
 def _table(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    """(T, D) vectors of the tokens, and the (T,) weights that a folder of model2vec may have beside them."""
+    """Return (T, D) vectors of the tokens, and the (T,) weights that a folder of model2vec may have beside them."""
     try:
         with safe_open(file, framework="numpy") as tensors:
             names = set(tensors.keys())
@@ -173,7 +173,7 @@ def _table(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]
 
 
 def _unknown(described: str) -> int | None:
-    """The id of a tokenizer's unknown token."""
+    """Return the id of a tokenizer's unknown token."""
     model = json.loads(described)["model"]
     token = model.get("unk_token")
     unknown: int | None = model.get("unk_id") if token is None else model["vocab"][token]

@@ -96,7 +96,7 @@ class Subwords(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text."""
+        """Return one sequence of numbers per text."""
         check_is_fitted(self)
         tokens, tokenizer = words(texts, lower_case=self.lower_case), self._loaded()
         taken_apart = [word.ids for word in tokenizer.encode_batch_fast(_marked(tokens.spellings).to_pylist())]
@@ -127,7 +127,7 @@ class Subwords(Declared, BaseEstimator):
 
 @lru_cache(maxsize=4)
 def _rebuilt(described: str) -> Any:
-    """The tokenizer that `fit` made, of its vocabulary and merges.
+    """Return the tokenizer that `fit` made, of its vocabulary and merges.
 
     Stored state may come from anywhere, and a tokenizer does whatever it says: pad to a billion tokens, say. So nothing
     else of it is read, and it is refused if it asks for anything that `fit` does not write.
@@ -171,7 +171,7 @@ def _marked(spellings: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 def _respaced(tokens: Tokens) -> list[str]:
-    """The texts with their words marked and one blank apart, so that splitting at blanks finds the same words."""
+    """Mark words and put one blank between them, so that splitting at blanks finds the same words."""
     in_order = _marked(tokens.spellings).take(pa.array(tokens.codes))
     per_text = pa.ListArray.from_arrays(pa.array(tokens.offsets, pa.int32()), in_order)
     respaced: list[str] = pc.binary_join(per_text, pa.scalar(" ", in_order.type)).to_pylist()

@@ -40,13 +40,13 @@ class TfIdf(BagOfWords):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row of unit length per text; a text without a known word has an empty row."""
+        """Return one row of unit length per text; a text without a known word has an empty row."""
         check_is_fitted(self)
         return weighted(cached(self, counter, self.vocabulary_).transform(texts), cached(self, diagonal, self.idf_))
 
 
 def weighted(counts: sp.csr_matrix | sp.csr_array, idf: sp.csr_matrix) -> CsrRows:
-    """Rows of counts times the weight of each column, a `diagonal` matrix, at unit length."""
+    """Return rows of counts times the weight of each column, a `diagonal` matrix, at unit length."""
     rows = counts @ idf
     inplace_csr_row_normalize_l2(rows)  # what `normalize` calls after checks that take longer than one text
     return CsrRows.from_scipy(rows)

@@ -7,7 +7,7 @@ UNKNOWN_NAME = "(unknown)"
 
 
 def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:
-    """(width,) smooth inverse frequency a / (a + p) of tokens with probability p, which is 1 for those never seen.
+    """Return (width,) smooth inverse frequency a / (a + p) of tokens with probability p; 1 for those never seen.
 
     Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, ICLR 2017, algorithm 1.
     """
@@ -16,7 +16,7 @@ def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:
 
 
 def zipf_weights(width: int) -> NDArray[np.float32]:
-    """(width,) log(1 + rank) of tokens in the order of their vocabulary, the frequent ones first (Zipf's law).
+    """Return (width,) log(1 + rank) of tokens in the order of their vocabulary, the frequent ones first (Zipf's law).
 
     As in model2vec (Tulkens and van Dongen 2024), `apply_zipf`: the first token has weight 0.
     """

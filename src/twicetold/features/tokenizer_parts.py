@@ -52,7 +52,7 @@ LETTERS = 1 << 23  # of the vocabulary, from which a tree of letters is made; 2 
 
 @lru_cache(maxsize=4)
 def loaded(described: str, max_length: int | None) -> Any:
-    """The tokenizer of the `tokenizers` library.
+    """Return the tokenizer of the `tokenizers` library.
 
     Args:
         described: JSON of that library.
@@ -89,7 +89,7 @@ def loaded(described: str, max_length: int | None) -> Any:
 def token_ids(
     described: str, texts: Sequence[str], *, max_length: int | None, special: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tokens of texts, one sequence per text.
+    """Return the tokens of texts, one sequence per text.
 
     Args:
         described: see `loaded`.
@@ -110,7 +110,7 @@ def token_ids(
 
 
 def _parts(content: Mapping[str, Any], name: str, inner: str, known: tuple[str, ...]) -> Iterator[Any]:
-    """The part of this name, or those of a sequence, each of a known kind; each kind once, but for `Replace`."""
+    """Yield the part of this name, or those of a sequence, each of a known kind; each kind once, except `Replace`."""
     if (whole := content.get(name)) is None:
         return
     listed = isinstance(whole, dict) and whole.get("type") == "Sequence"

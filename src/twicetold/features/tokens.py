@@ -70,7 +70,7 @@ class Words(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text, with weights if they are smoothed."""
+        """Return one sequence of numbers per text, with weights if they are smoothed."""
         check_is_fitted(self)
         rows = numbered(self._split(texts), self.vocabulary_, max_length=self.max_length)
         if self.sif_a is None:
@@ -93,7 +93,7 @@ class Words(Declared, BaseEstimator):
         return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the tokens in column order."""
+        """Return (width,) the tokens in column order."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
 
     def _split(self, texts: Sequence[str]) -> Tokens:
@@ -123,7 +123,7 @@ class Characters(Words):
 
 
 def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> list[str]:
-    """Distinct tokens by the number of texts that they occur in, the most widespread first; ties by spelling.
+    """Return distinct tokens by the number of texts that they occur in, the most widespread first; ties by spelling.
 
     Raises:
         ValueError: if no token is left.
@@ -145,7 +145,7 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> l
 
 
 def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
-    """(width,) how often each number occurs; 0 for unknown tokens."""
+    """Return (width,) how often each number occurs; 0 for unknown tokens."""
     counts = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
     counts[UNKNOWN_TOKEN] = 0
     return counts
@@ -162,19 +162,19 @@ def require_counts(counts: NDArray[np.int64], width: int) -> None:
 
 
 def numbered(tokens: Tokens, vocabulary: Sequence[str], *, max_length: int | None) -> CsrRows:
-    """The tokens by their place in the vocabulary, from 1; 0 for the rest."""
+    """Return the tokens by their place in the vocabulary, from 1; 0 for the rest."""
     number = _numbers(tokens, vocabulary)[tokens.codes]
     return cut_off(tokens.offsets, number, width=len(vocabulary) + 1, max_length=max_length)
 
 
 def _numbers(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int32]:
-    """(U,) number of each distinct token."""
+    """Return (U,) number of each distinct token."""
     place = pc.index_in(tokens.spellings, pa.array(vocabulary, pa.large_string()))
     return np.asarray(pc.fill_null(place, -1)) + 1 + UNKNOWN_TOKEN
 
 
 def cut_off(offsets: NDArray[np.int64], numbers: NDArray[np.int32], *, width: int, max_length: int | None) -> CsrRows:
-    """Sequences of at most `max_length` numbers, from the beginning of each text.
+    """Return sequences of at most `max_length` numbers, from the beginning of each text.
 
     Args:
         offsets: (N + 1,) where each text's tokens begin.

@@ -59,7 +59,7 @@ class TokensAndLetters(StaticTokens):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row per text: its tokens, then its letters and words."""
+        """Return one row per text: its tokens, then its letters and words."""
         check_is_fitted(self)
         tokens, letters = super().transform(texts), self._lexical().transform(texts)
         lengths = np.diff(tokens.indptr)
@@ -77,9 +77,9 @@ class TokensAndLetters(StaticTokens):
         return tokens | {"width": tokens["width"] + self._lexical().shape["width"]}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) tokens, as the tokenizer writes them; n-grams, words and pairs of words."""
+        """Return (width,) tokens, as the tokenizer writes them; n-grams, words and pairs of words."""
         return np.concatenate([super().get_feature_names_out(), self._lexical().get_feature_names_out()])
 
     def _lexical(self) -> LetterTfIdf:
-        """The fitted featuriser of letters and words."""
+        """Return the fitted featuriser of letters and words."""
         return cast("LetterTfIdf", with_state(self, LetterTfIdf(self.letters, self.words, self.max_features), PREFIX))

@@ -19,7 +19,7 @@ BLOCK = 1 << 24  # bytes of the file at a time
 
 
 def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
-    """(W, D) vectors of the given words; zeros where the file has none.
+    """Return (W, D) vectors of the given words; zeros where the file has none.
 
     A word that the file lacks is looked up in lower case: GloVe 6B has no capitals.
 
@@ -41,7 +41,7 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
 
 
 def first_words(file: Path, count: int) -> list[str]:
-    """The first `count` words of the file: GloVe's own files have the frequent ones first.
+    """Return the first `count` words of the file: GloVe's own files have the frequent ones first.
 
     Raises:
         FileNotFoundError: if the file is not there.
@@ -53,7 +53,7 @@ def first_words(file: Path, count: int) -> list[str]:
 def extended(
     vocabulary: list[str], file: str | None, *, further: int, centred: bool = True
 ) -> tuple[list[str], NDArray[np.float32] | None]:
-    """A vocabulary with the first words of a file of vectors, and the vectors of its words.
+    """Return a vocabulary with the first words of a file of vectors, and the vectors of its words.
 
     Args:
         vocabulary: the words of the train texts.
@@ -74,7 +74,7 @@ def extended(
 
 
 def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
-    """Those of the wanted words that the file has, and their vectors."""
+    """Return those of the wanted words that the file has, and their vectors."""
     with file.open(encoding="utf-8") as lines:
         numbers = [f"f{i}" for i in range(len(lines.readline().split(" ")) - 1)]
     if not numbers:
@@ -98,7 +98,7 @@ def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
 
 
 def require(file: Path) -> Path:
-    """The file, which must be there.
+    """Return the file, which must be there.
 
     Raises:
         FileNotFoundError: if it does not exist.
@@ -113,7 +113,7 @@ def require(file: Path) -> Path:
 
 
 def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros (no vector) stay zero."""
+    """Return (W, D) the vectors, centred and scaled to length 1 on average; rows of zeros (no vector) stay zero."""
     present = vectors.any(axis=1)
     centred = np.zeros_like(vectors)
     if present.any():

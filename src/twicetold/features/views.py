@@ -33,7 +33,7 @@ class View(BaseEstimator):
     featuriser: Featuriser
 
     def read(self, texts: Texts) -> list[str]:
-        """(N,) text of the view; a missing field is empty."""
+        """Return (N,) text of the view; a missing field is empty."""
         columns = texts if isinstance(texts, Mapping) else {"text": texts}
         empty = [""] * len(columns["text"])
         return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
@@ -83,7 +83,7 @@ class Views(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
-        """One row per text, the views side by side."""
+        """Return one row per text, the views side by side."""
         check_is_fitted(self)
         parts = (self._fitted(view).transform(view.read(texts)) for view in self.views)
         rows: CsrRows = reduce(CsrRows.beside, parts)

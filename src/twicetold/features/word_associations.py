@@ -75,7 +75,7 @@ class WordAssociations(Words):
 def associations(
     text: NDArray[np.int64], number: NDArray[np.int32], *, width: int, window: int, smoothing: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Positive pointwise mutual information of neighbours.
+    """Return positive pointwise mutual information of neighbours.
 
     Args:
         text: (K,) which text each token is of, ascending.

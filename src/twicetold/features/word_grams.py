@@ -83,7 +83,7 @@ class WordGrams(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence per text: each word's number, and then its n-grams."""
+        """Return one sequence per text: each word's number, and then its n-grams."""
         check_is_fitted(self)
         require_counts(self.counts_, 1 + len(self.vocabulary_))
         tokens = words(texts, lower_case=True)
@@ -102,7 +102,7 @@ class WordGrams(Declared, BaseEstimator):
     def _distinct(
         self, number: NDArray[np.int64], spelt: pa.BinaryArray
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
+        """Return entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
         word, column = [np.arange(len(number))], [number]
         first = 1 + len(self.vocabulary_)
         for size, known in cached(self, by_size, self.grams_).items():
@@ -129,10 +129,10 @@ class WordGrams(Declared, BaseEstimator):
         return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) words and n-grams in column order, as scikit-learn's transformers give them."""
+        """Return (width,) words and n-grams in column order, as scikit-learn's transformers give them."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_, *self.grams_], object)
 
 
 def by_size(grams: list[str]) -> dict[int, NDArray[np.uint64]]:
-    """The n-grams of each size as numbers."""
+    """Return the n-grams of each size as numbers."""
     return {size: as_numbers([gram for gram in grams if len(gram) == size], size) for size in SIZES}

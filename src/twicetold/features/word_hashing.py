@@ -33,7 +33,7 @@ SIZES = (1, 2, 3, 4)  # letters of 16 bits that fit into one number
 
 
 def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The letter n-grams of each word, in order and with repetitions.
+    """Return the letter n-grams of each word, in order and with repetitions.
 
     Args:
         words: (D,) words in UTF-16, none empty.
@@ -68,14 +68,14 @@ def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], 
 
 
 def as_strings(grams: NDArray[np.uint64], size: int) -> list[str]:
-    """n-grams as strings."""
+    """Return n-grams as strings."""
     shifts = np.arange(16 * (size - 1), -1, -16, dtype=np.uint64)
     letters = (grams[:, None] >> shifts & np.uint64(0xFFFF)).astype("<u2").tobytes().decode("utf-16-le")
     return [letters[start : start + size] for start in range(0, len(letters), size)]
 
 
 def as_numbers(grams: Sequence[str], size: int) -> NDArray[np.uint64]:
-    """The inverse of `as_strings`."""
+    """Invert `as_strings`."""
     letters = np.frombuffer("".join(grams).encode("utf-16-le"), "<u2").reshape(len(grams), size)
     shifts = np.arange(16 * (size - 1), -1, -16, dtype=np.uint64)
     numbers: NDArray[np.uint64] = np.bitwise_or.reduce(letters.astype(np.uint64) << shifts, axis=1)
@@ -85,7 +85,7 @@ def as_numbers(grams: Sequence[str], size: int) -> NDArray[np.uint64]:
 def find(
     sorted_values: NDArray[np.generic], values: NDArray[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Position of each value in a sorted array, and whether it is present."""
+    """Return the position of each value in a sorted array, and whether it is present."""
     if not len(sorted_values):
         return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
     place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
@@ -93,7 +93,7 @@ def find(
 
 
 def colliding(grams: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
-    """Number of words whose n-grams, with counts, are those of another word as well."""
+    """Return the number of words whose n-grams, with counts, are those of another word as well."""
     word = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     ordered = grams[np.lexsort((grams, word))]
     buffers = [None, pa.py_buffer((8 * offsets).astype(np.int64)), pa.py_buffer(ordered)]
@@ -169,7 +169,7 @@ class WordHashing(Declared, BaseEstimator):
         self.pairs_ = first * len(words) + second
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row of counts per text; a text without a known word has an empty row."""
+        """Return one row of counts per text; a text without a known word has an empty row."""
         check_is_fitted(self)
         grams = cached(self, as_numbers, self.letter_grams_, self.letters)
         width = self.shape["width"]
@@ -180,7 +180,7 @@ class WordHashing(Declared, BaseEstimator):
     def _columns(
         self, chunk: SplitWords, grams: NDArray[np.uint64]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Text and column of each entry, with repetitions, by kind."""
+        """Return text and column of each entry, with repetitions, by kind."""
         text, entries = chunk.text(), []
         if self.letters:
             column, offsets = known_grams(chunk.distinct, grams, self.letters)
@@ -201,28 +201,28 @@ class WordHashing(Declared, BaseEstimator):
         return {"width": len(self.letter_grams_) + len(self.words_) + len(self.pairs_)}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) n-grams, words and pairs of words in column order, as scikit-learn's transformers give them."""
+        """Return (width,) n-grams, words and pairs of words in column order, as scikit-learn's transformers do."""
         words = np.array(self.words_, object)
         first, second = np.divmod(self.pairs_, max(len(words), 1))
         return np.concatenate([np.array(self.letter_grams_, object), words, words[first] + " " + words[second]])
 
 
 def word_places(words: list[str]) -> Positions:
-    """Positions of words in the form of `SplitWords.distinct`."""
+    """Return positions of words in the form of `SplitWords.distinct`."""
     return Positions(encoded(words))
 
 
 def known_grams(
     words: pa.BinaryArray, grams: NDArray[np.uint64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Columns of each word's known letter n-grams, and (D + 1,) offsets: where each word's begin."""
+    """Return columns of each word's known letter n-grams, and (D + 1,) offsets: where each word's begin."""
     all_grams, offsets = letter_grams(words, size)
     column, is_known = find(grams, all_grams)
     return column[is_known], np.concatenate([[0], np.cumsum(is_known)])[offsets]
 
 
 def neighbours(number: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and second word of each pair of neighbours within a text."""
+    """Return the first and second word of each pair of neighbours within a text."""
     inner = np.ones(max(len(number) - 1, 0), bool)
     inner[offsets[(offsets > 0) & (offsets < len(number))] - 1] = False
     return number[:-1][inner].astype(np.int64), number[1:][inner].astype(np.int64)
@@ -231,7 +231,7 @@ def neighbours(number: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[N
 def counted(
     entries: list[tuple[NDArray[np.int64], NDArray[np.int64]]], texts: int, width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Row lengths, columns and counts of (text, column) entries: cells are sorted, and equal ones fall together."""
+    """Return row lengths, columns and counts of (text, column) entries: cells are sorted, equal ones fall together."""
     fits: Any = np.uint32 if texts * width < 2**32 else np.int64  # 32 bits sort twice as fast
     cells = np.concatenate([text.astype(fits) * fits(width) + column.astype(fits) for text, column in entries])
     cells.sort()

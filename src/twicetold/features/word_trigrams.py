@@ -52,7 +52,7 @@ class WordTrigrams(Declared, BaseEstimator):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence per text."""
+        """Return one sequence per text."""
         check_is_fitted(self)
         grams = cached(self, as_numbers, self.letter_grams_, TRIGRAM)
         lengths, entries = [np.empty(0, np.int64)], [np.empty(0, ENTRIES)]

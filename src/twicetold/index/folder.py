@@ -96,7 +96,7 @@ class IndexManifest:
     parts: tuple[Part, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The manifest as it is written."""
+        """Return the manifest as it is written."""
         values = asdict(self)
         model = {"folder": values.pop("model"), "fingerprint": values.pop("fingerprint")}
         return {"format": FORMAT, "model": model, **values}
@@ -134,7 +134,7 @@ class IndexManifest:
 
 
 def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
-    """The manifest and the parts of an index.
+    """Return the manifest and the parts of an index.
 
     Raises:
         FileNotFoundError: if there is no index.
@@ -166,7 +166,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` at the end.
+    """Provide a temporary folder that becomes `folder` at the end.
 
     Raises:
         FileExistsError: if there is something in `folder`.

@@ -51,7 +51,7 @@ class GroupChanges:
 
     @classmethod
     def between(cls, before: Ints, after: Ints) -> "GroupChanges":
-        """From the (n,) groups of texts before and after."""
+        """Build from the (n,) groups of texts before and after."""
         moved = before != after
         touched = np.isin(before, np.unique(before[moved]))
         pairs = np.unique(np.stack([before, after], axis=1)[touched], axis=0)
@@ -80,7 +80,7 @@ class Grouping:
     constant: float
 
     def group(self, segments: Sequence[Segment], rows: Ints) -> Ints:
-        """(R,) groups of some texts of an index, numbered by their first texts.
+        """Return (R,) groups of some texts of an index, numbered by their first texts.
 
         Args:
             segments: the parts.
@@ -103,7 +103,7 @@ class Grouping:
 
 
 def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known: int) -> Ints:
-    """(M,) groups of all texts once those from `known` on belong to the index.
+    """Return (M,) groups of all texts once those from `known` on belong to the index.
 
     Args:
         grouping: of the index.
@@ -129,7 +129,7 @@ def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known:
 
 
 def renewed(codes: Ints, former: Ints, *, next_group: int) -> Ints:
-    """(m,) number of each text's group.
+    """Return (m,) number of each text's group.
 
     A group has the number of the former one that most of its texts come from, of equal ones the lowest. Where several
     would have the same, it is that of the one with most texts from there, of equal ones the first. The others have new
@@ -155,7 +155,7 @@ def renewed(codes: Ints, former: Ints, *, next_group: int) -> Ints:
 
 
 def connected(former: Ints, left: Ints, right: Ints) -> Ints:
-    """(m,) connected components, where the texts of a former group are connected and links connect further ones.
+    """Return (m,) connected components, where the texts of a former group are connected and links connect further ones.
 
     Args:
         former: (m,) former groups; `NO_GROUP` of texts that had none.
@@ -172,5 +172,5 @@ def connected(former: Ints, left: Ints, right: Ints) -> Ints:
 
 
 def _firsts(values: Ints) -> NDArray[np.bool_]:
-    """The first of each run of equal values."""
+    """Return the first of each run of equal values."""
     return np.append(True, values[1:] != values[:-1])[: len(values)]

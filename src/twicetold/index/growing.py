@@ -54,13 +54,13 @@ def built(
     grouped_by: DedupeOptions | None,
     progress: Callable[[str], None] | None,
 ) -> IndexState:
-    """An index of texts.
+    """Return an index of texts.
 
     Args:
         model: that makes the vectors.
         texts: N of them, none empty.
         ids: (N,) distinct names; None: numbers from 0.
-        grouped_by: which texts say the same; None: each text has a group of its own.
+        grouped_by: which texts are duplicates; None: each text has a group of its own.
         progress: is called with a description of each step.
 
     Raises:
@@ -106,13 +106,13 @@ def built(
 def grown(
     state: IndexState, model: LoadedModel, texts: Sequence[str], ids: TextsLike | None, *, constant: float
 ) -> tuple[IndexState, Added]:
-    """The index with further texts.
+    """Return the index with further texts.
 
     Args:
         state: the index.
         model: that made its vectors.
         texts: (N,).
-        ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+        ids: (N,) distinct names that no text of the index has. None: consecutive numbers.
         constant: see `score_constant`.
 
     Raises:

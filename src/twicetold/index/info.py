@@ -61,7 +61,7 @@ class IndexInfo:
 
 
 def index_info(folder: str | Path) -> IndexInfo:
-    """Read the numbers of an index. Errors: `open_index`, but for those of the model."""
+    """Read the numbers of an index. Errors: `open_index`, except those of the model."""
     folder = Path(folder)
     manifest, segments = read(folder)
     groups = groups_of(segments)
@@ -93,5 +93,5 @@ def index_info(folder: str | Path) -> IndexInfo:
 
 
 def grouped_texts(folder: str | Path) -> pa.Table:
-    """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
+    """Return `id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
     return table_of(read(Path(folder))[1])

@@ -21,7 +21,7 @@ from twicetold.trained import ensemble
 from twicetold.trained.loaded import LoadedModel
 
 CHUNK = 4096  # texts that are compared with each other at once
-EQUAL = np.inf  # score of texts that are equal but for case and white space
+EQUAL = np.inf  # score of texts that are equal except for case and white space
 ROUNDING = 1e-5  # of float32 sums, of the threshold or of 1
 
 
@@ -46,7 +46,7 @@ def score_constant(model: LoadedModel, *, by_vectors: bool) -> float:
 
 
 def nearest(segments: Sequence[Segment], queries: Matrix, k: int, *, constant: float) -> Hits:
-    """The `k` texts that are most alike, with their scores.
+    """Return the `k` texts that are most alike, with their scores.
 
     Args:
         segments: the parts of an index.
@@ -68,9 +68,9 @@ def links(
     threshold: float,
     neighbours: int,
 ) -> Hits:
-    """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
+    """Return links of texts of the last part to those before them whose score reaches a threshold, by the later text.
 
-    A text is also linked with the first one of each part that is equal but for case and white space. Of texts that are
+    A text is also linked with the first one of each part that is equal except for case and space. Of texts that are
     equal the first counts, as in a dedupe: the others have no further links, though a model that heeds case may have
     other vectors of them.
 
@@ -109,7 +109,7 @@ def links(
 
 
 def _equal(segments: Sequence[Segment], texts: Sequence[str]) -> Hits:
-    """New texts, each with the first one of each part that is equal but for case and white space."""
+    """Return new texts, each with the first one of each part that is equal except for case and white space."""
     mine = require_texts(folded(pa.array(texts, pa.large_string())))
     pairs = []
     for start, part in numbered(segments[:-1]):
@@ -124,7 +124,7 @@ def _equal(segments: Sequence[Segment], texts: Sequence[str]) -> Hits:
 
 
 def _first_rows(part: Segment, texts: pa.Array) -> Ints:
-    """The first row of a part with each of these folded texts, -1 where it has none."""
+    """Return the first row of a part with each of these folded texts, -1 where it has none."""
     rows = np.flatnonzero(pc.is_in(part.folded, value_set=texts).to_numpy() & part.alive)
     place = pc.index_in(texts, value_set=part.folded.take(pa.array(rows)).combine_chunks())
     found: Ints = np.append(rows, -1)[pc.fill_null(place, len(rows)).to_numpy()]
@@ -132,7 +132,7 @@ def _first_rows(part: Segment, texts: pa.Array) -> Ints:
 
 
 def _repeats(segments: Sequence[Segment], rows: Ints) -> Ints:
-    """Those of these rows before the last part whose text is equal to one in an earlier row."""
+    """Return those of these rows before the last part whose text is equal to one in an earlier row."""
     rows = np.unique(rows)
     if not len(rows):
         return rows

@@ -55,12 +55,12 @@ class Segment:
 
     @classmethod
     def of(cls, vectors: Matrix, ids: Any, texts: Any, groups: Ints) -> "Segment":
-        """A part that has not been saved, of (M,) texts in this order."""
+        """Return a part that has not been saved, of (M,) texts in this order."""
         return cls(vectors, Texts(pa.table([ids, texts, groups], schema=SCHEMA)), groups)
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"]) -> "Segment":
-        """One part with the texts of several that have not been removed, in the same order."""
+        """Return one part with the texts of several that have not been removed, in the same order."""
         table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
         vectors, groups = stack([part.vectors[part.alive] for part in parts]), [p.groups[p.alive] for p in parts]
@@ -95,17 +95,17 @@ class Segment:
         return self.vectors.T.tocsr()
 
     def in_groups(self, groups: Ints) -> "Segment":
-        """The same with other groups."""
+        """Return the same with other groups."""
         return self if np.array_equal(groups, self.groups) else self.changed(groups=groups, groups_file=None)
 
     def changed(self, **changes: Any) -> "Segment":
-        """A changed copy, which keeps what was made of texts and vectors."""
+        """Return a changed copy, which keeps what was made of texts and vectors."""
         changed = replace(self, **changes)
         changed.__dict__.update({name: self.__dict__[name] for name in ("folded", "_columns") if name in self.__dict__})
         return changed
 
     def search(self, queries: Matrix, k: int) -> Hits:
-        """The `k` most similar of all texts for each of the (Q, D) queries.
+        """Return the `k` most similar of all texts for each of the (Q, D) queries.
 
         Args:
             queries: (Q, D).
@@ -135,7 +135,7 @@ class Segment:
         return nearest_rows(products, shape, k, tile=tile)
 
     def above(self, queries: Matrix, least: float, *, most: int, before: NDArray[np.int64] | None = None) -> Hits:
-        """All texts whose dot products with the (Q, D) queries reach a number, in no order.
+        """Return all texts whose dot products with the (Q, D) queries reach a number, in no order.
 
         Args:
             queries: (Q, D).
@@ -159,7 +159,7 @@ class Segment:
         return Hits.joined(found)
 
     def _above(self, queries: Matrix, rows: slice, least: float) -> Hits:
-        """Those of these rows whose dot products reach a number; of sparse vectors, of all rows."""
+        """Return those of these rows whose dot products reach a number; of sparse vectors, of all rows."""
         if sparse.issparse(self.vectors):
             near = (queries @ self._columns).tocoo()
             _require_numbers(near.data)

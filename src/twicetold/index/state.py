@@ -40,12 +40,12 @@ class IndexState:
         return sum(segment.count for segment in self.segments)
 
     def in_groups(self, groups: Ints) -> "IndexState":
-        """With other groups of the (M,) texts; a part whose groups do not change stays as it is."""
+        """Return a state with other groups of the (M,) texts; a part whose groups do not change stays as it is."""
         own = ((segment, groups[first : first + len(segment)]) for first, segment in numbered(self.segments))
         return replace(self, segments=[segment.in_groups(its) for segment, its in own])
 
     def with_part(self, fresh: Segment) -> "IndexState":
-        """With a further part, merged with small ones before it, as a log-structured merge tree does.
+        """Return a state with a further part, merged with small ones before it, as a log-structured merge tree does.
 
         (O'Neil et al. 1996.)
         """
@@ -56,7 +56,7 @@ class IndexState:
         return replace(self, segments=[*kept, Segment.merged(merging)])
 
     def without(self, ids: TextsLike) -> "IndexState":
-        """Without some texts. The groups of the others stay as they are, and so do their ids.
+        """Return a state without some texts. The groups of the others stay as they are, and so do their ids.
 
         Raises:
             ValueError: if there is no text of an id, or an id is given twice.
@@ -73,7 +73,7 @@ class IndexState:
 
 
 def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:
-    """The ids of new texts: those given, or numbers from `first` on.
+    """Return the ids of new texts: those given, or numbers from `first` on.
 
     Raises:
         ValueError: if there are more or fewer ids than texts; and as `distinct` does.
@@ -83,12 +83,12 @@ def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list
         return [str(first + number) for number in range(len(texts))]
     names = distinct(ids)
     if len(names) != len(texts):
-        raise ValueError(f"expected as many ids as texts, got {len(names)} and {len(texts)}")
+        raise ValueError(f"expected an id for each text, got {len(names)} ids for {len(texts)} texts")
     return names
 
 
 def distinct(ids: TextsLike) -> list[str]:
-    """Ids, each of which is there once.
+    """Return ids, each of which is there once.
 
     Args:
         ids: a list, another iterable, or a column.
@@ -110,13 +110,13 @@ def distinct(ids: TextsLike) -> list[str]:
 
 
 def some(names: Sequence[str]) -> str:
-    """Names for a message: the first three, and how many others there are."""
+    """Return names for a message: the first three, and how many others there are."""
     shown = ", ".join(repr(name) for name in names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} others"
 
 
 def numbered(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
-    """The parts of an index, each with the number of its first text."""
+    """Yield the parts of an index, each with the number of its first text."""
     first = 0
     for segment in segments:
         yield first, segment
@@ -124,17 +124,17 @@ def numbered(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
 
 
 def count_of(segments: Sequence[Segment]) -> int:
-    """M, with the texts that were removed."""
+    """Return M, with the texts that were removed."""
     return sum(map(len, segments))
 
 
 def groups_of(segments: Sequence[Segment]) -> Ints:
-    """(M,) group of each text, `REMOVED` of one that was removed."""
+    """Return (M,) group of each text, `REMOVED` of one that was removed."""
     return np.concatenate([np.empty(0, np.int64), *(segment.groups for segment in segments)])
 
 
 def table_of(segments: Sequence[Segment]) -> pa.Table:
-    """Id, text and group of all texts that have not been removed, sorted by group."""
+    """Return id, text and group of all texts that have not been removed, sorted by group."""
     parts = [part.texts.table.set_column(2, "group", pa.array(part.groups)) for part in segments]
     alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
     table = pa.concat_tables([SCHEMA.empty_table(), *alive])
@@ -142,7 +142,7 @@ def table_of(segments: Sequence[Segment]) -> pa.Table:
 
 
 def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
-    """Ids, texts and groups of these (R,) texts, in this order."""
+    """Return ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
         parts.append(part.texts.table.take(pa.array(own)).set_column(2, "group", pa.array(part.groups[own])))
@@ -150,7 +150,7 @@ def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
 
 
 def rows_of_ids(segments: Sequence[Segment], ids: Sequence[str]) -> Ints:
-    """(R,) number of the text of each of these distinct ids, -1 where no text has it."""
+    """Return (R,) number of the text of each of these distinct ids, -1 where no text has it."""
     wanted, rows = pa.array(ids, pa.large_string()), np.full(len(ids), -1)
     for first, segment in numbered(segments):
         place = pc.index_in(segment.texts.column("id"), value_set=wanted).to_numpy()
@@ -160,7 +160,7 @@ def rows_of_ids(segments: Sequence[Segment], ids: Sequence[str]) -> Ints:
 
 
 def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:
-    """(R, D) vectors of these ascending texts, as documents."""
+    """Return (R, D) vectors of these ascending texts, as documents."""
     found = [part.vectors[own] for part, own in _by_part(segments, rows)]
     if len(found) == 1:
         return found[0]
@@ -168,7 +168,7 @@ def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:
 
 
 def _by_part(segments: Sequence[Segment], rows: Ints) -> Iterator[tuple[Segment, Ints]]:
-    """The parts that have some of these ascending texts, with the rows within the part."""
+    """Yield the parts that have some of these ascending texts, with the rows within the part."""
     for first, segment in numbered(segments):
         start, end = np.searchsorted(rows, [first, first + len(segment)])
         if start < end:

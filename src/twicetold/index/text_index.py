@@ -1,4 +1,4 @@
-"""An index of texts: search for those most alike, add and remove some, keep groups of those that say the same.
+"""An index of texts: search for those most alike, add and remove some, keep groups of duplicates.
 
     index = model.index(texts, ids)
     index.search(["a text"], k=10)          # nearest first, with the model's scores and probabilities
@@ -53,7 +53,7 @@ class Match:
     similarity: float
     """The model's score of query and text; higher means more alike."""
     probability: float | None
-    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    """That both are duplicates, by the calibration of a dedupe when the index was built: over all pairs of validation
     texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
     which duplicates are more frequent. None by a model that was fitted to texts without labels."""
     group: int
@@ -129,7 +129,7 @@ class TextIndex:
         return len(self._segments)
 
     def search(self, texts: TextsLike, k: int = 10) -> list[list[Match]]:
-        """The `k` texts most alike to each query, nearest first.
+        """Return the `k` texts most alike to each query, nearest first.
 
         A lexical family finds only texts that share a term with the query, so there may be fewer.
 
@@ -160,7 +160,7 @@ class TextIndex:
         return [matches[start:end] for start, end in pairwise(ends)]
 
     def table(self) -> pa.Table:
-        """`id`, `text` and `group` of all texts, sorted by group."""
+        """Return `id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
     def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:
@@ -168,7 +168,7 @@ class TextIndex:
 
         Args:
             texts: (N,).
-            ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+            ids: (N,) distinct names that no text of the index has. None: consecutive numbers.
 
         Raises:
             ValueError: if an id is there already or given twice, the numbers of ids and texts differ, or a text is
@@ -202,7 +202,7 @@ class TextIndex:
             OSError: if another process has changed the index since it was read, or changes it now.
         """
         if folder is None and self.folder is None:
-            raise ValueError("this index is in memory alone: give the folder to save it in")
+            raise ValueError("this index is only in memory: give the folder to save it in")
         if not self._manifest.fingerprint:
             try:
                 known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))

@@ -49,7 +49,7 @@ class Texts:
         return pa.table([self.column(name) for name in SCHEMA.names], schema=SCHEMA)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """One of the columns.
+        """Return one of the columns.
 
         Raises:
             ValueError: if the file is damaged.

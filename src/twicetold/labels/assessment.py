@@ -146,7 +146,7 @@ def assess(
 
 
 def for_half(labelled: int) -> int:
-    """Number of further labels that make intervals about half as wide: they shrink with the root of the number."""
+    """Return the number of further labels that make intervals about half as wide: they shrink with its root."""
     return 3 * labelled
 
 
@@ -155,7 +155,7 @@ def _decided(decision: Decision, score: Floats) -> Decided:
 
 
 def _decided_of_each(score: Floats, positive: Floats, negative: Floats, aim: Aim, *, start: Decision) -> Decided:
-    """The decision of each resample; of cuts that are as good, the one in the widest gap."""
+    """Return the decision of each resample; of cuts that are as good, the one in the widest gap."""
     value, gap = cut_values(positive, negative, aim), gaps(score)
     slight = 1e-6 * max(1.0, float(np.abs(value).max())) / max(float(gap.max()), 1e-300)
     slope, intercept = platt_of_each(score, positive, negative, start=(start.slope, start.intercept))
@@ -164,7 +164,7 @@ def _decided_of_each(score: Floats, positive: Floats, negative: Floats, aim: Aim
 
 
 def _copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
-    """(R, P) how often each pair is in each resample, which has as many pairs of each stratum as there are."""
+    """Return (R, P) how often each pair is in each resample, which has as many pairs of each stratum as there are."""
     copies = np.zeros((resamples, len(stratum)), np.int64)
     for number in np.unique(stratum):
         here = np.flatnonzero(stratum == number)
@@ -174,7 +174,7 @@ def _copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
 
 
 def _metrics(decided: Decided, positive: Floats, negative: Floats) -> Floats:
-    """(R, 6) metrics, in the order of `METRICS`; as in scikit-learn, 0 where a denominator is 0.
+    """Return (R, 6) metrics, in the order of `METRICS`; as in scikit-learn, 0 where a denominator is 0.
 
     Args:
         decided: one decision, or one for each resample.
@@ -201,7 +201,7 @@ def _metrics(decided: Decided, positive: Floats, negative: Floats) -> Floats:
 
 
 def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -> tuple[Floats, Floats]:
-    """Both ends of the interval of each metric.
+    """Return both ends of the interval of each metric.
 
     That of a share is Clopper and Pearson's, with as many pairs as would give errors of this variance.
 
@@ -222,6 +222,6 @@ def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -
 
 
 def _named(value: Floats, low: Floats, high: Floats) -> Numbers:
-    """Metric -> its value with an interval that holds it."""
+    """Return metric -> its value with an interval that holds it."""
     rows = (value, np.minimum(low, value), np.maximum(high, value))
     return {name: IntervalEstimate(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}

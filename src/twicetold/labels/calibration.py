@@ -50,7 +50,7 @@ class CalibrationPairs:
     Args:
         left: P texts.
         right: P texts.
-        label: (P,) whether they say the same.
+        label: (P,) whether they are duplicates.
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
         stratum: (P,) band from which each was drawn; all 0 if they were not.
         draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.
@@ -79,7 +79,7 @@ class CalibrationPairs:
 
     @property
     def effective(self) -> float:
-        """The number of pairs of equal weight that tell as much, see `effective_size`."""
+        """Effective sample size, see `effective_size`."""
         return effective_size(self.weight)
 
 
@@ -107,7 +107,7 @@ class Calibration(Assessment):
         return self.after.slope > 0
 
     def better(self, aim: Aim) -> bool:
-        """True if the new decision is better than the stored one, as far as the numbers tell.
+        """Return true if the new decision is better than the stored one, as far as the numbers tell.
 
         It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
         log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
@@ -142,7 +142,7 @@ def read_pairs(
         label: column with the answers (`tables.columns.answers_of`); pairs without one are left out. None: `label`, or
             where there is none, `same`.
         format: of a file without a known suffix.
-        delimiter: between fields; None: as the file shows.
+        delimiter: between fields; None: detected.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
 
     Raises:
@@ -217,12 +217,12 @@ def require_enough(pairs: CalibrationPairs) -> None:
     if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
         raise ValueError(
             f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
-            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
+            f"threshold and to measure it; got {count}, of which {positives} are duplicates. Label more pairs"
         )
 
 
 def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
-    """The candidates beside a draw, and (P,) positions of the labelled pairs among them.
+    """Return the candidates beside a draw, and (P,) positions of the labelled pairs among them.
 
     Raises:
         ValueError: if the pairs are not of the draw, or the file of candidates is damaged.
@@ -238,7 +238,7 @@ def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
 
 
 def _contradicted(model: LoadedModel, pairs: CalibrationPairs) -> bool | None:
-    """True if the probabilities over all pairs of validation texts, of dot products of search vectors, are no use here.
+    """Return true if the probabilities over all pairs of validation texts, of dot products, are no use here.
 
     That is, both their Brier score and their log loss are higher than those of the share of duplicates alone. A lower
     bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is fitted
@@ -320,7 +320,7 @@ def require_free_of(model: Path, new: Path, *, force: bool) -> None:
 
 
 def _numbers(block: Block, column: str, file: Path) -> Floats:
-    """(R,) a column of numbers.
+    """Return (R,) a column of numbers.
 
     Raises:
         ValueError: if a value is none; names the file and the line.

@@ -2,7 +2,7 @@
 
 The cosine is that of vectors that were made elsewhere, by which `label` drew the pairs. Its thresholds are those of
 `matched_links`. The pairs need no weights for the curve, as they were drawn by the cosine itself: how many were drawn
-of a score says nothing of how many of these say the same. `twicetold.fit(texts, vectors=, decision=)` reads the file.
+of a score says nothing of how many of these are duplicates. `twicetold.fit(texts, vectors=, decision=)` reads the file.
 
 Shape letters: P labelled pairs, C candidates.
 """
@@ -18,10 +18,11 @@ from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, req
 from twicetold.labels.labelling import SCORE, features_file
 from twicetold.labels.matched_links import Curve, LinkEstimate, curve_links
 from twicetold.labels.sampling import NEIGHBOURS
+from twicetold.trained.vectors_identity import VectorProbes
 
 
 def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
-    """Thresholds, the calibration of probability, and what they rest on, ready for JSON; and the links themselves.
+    """Return thresholds, the calibration of probability and what they rest on, ready for JSON; and the links.
 
     Args:
         pairs: labelled, with the draw beside them; at least 20, and at least 5 of each label.
@@ -29,8 +30,8 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     Returns:
         `thresholds`, a list with `precision` (null: where F1 is highest), `score` from which pairs are links, and
         `expected` precision with `low` and `high`; `rests_on`, with the numbers of labels and of candidates that these
-        stand for, and the file; and `calibration`, which `twicetold.fit` reads, with the slope and intercept of the
-        log odds.
+        stand for, and the file; `vectors`, by which others are refused; and `calibration`, which `twicetold.fit` reads,
+        with the slope and intercept of the log odds.
 
     Raises:
         ValueError: if the pairs were not drawn by vectors, there are too few, or a higher cosine is not more alike.
@@ -49,16 +50,18 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     if scale.slope <= 0:
         raise ValueError(
             f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
-            "distances, or see whether 1 is the label of pairs that say the same"
+            "distances, or check that 1 is the label of duplicates"
         )
     curve = Curve.of(score, pairs.label, weight, scale=scale)
     known = (every, candidates.weight), (score, pairs.label)
     decision, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    texts = pairs.left, pairs.right
     content = {
         "thresholds": [
             {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)} for each in promised
         ],
         "rests_on": {"labels": len(score), "candidates": links.pairs, "file": draw.file},
+        "vectors": None if draw.width is None else asdict(VectorProbes.of(draw.width, *texts, score.tolist())),
         "calibration": {
             "pairs": {"file": draw.out.name, "count": len(score)},
             "about": draw.about,

@@ -10,11 +10,15 @@ fewer still, by a model of how the scores of either label are distributed; none 
 
 The intervals come from the Bayesian bootstrap of a finite population within each band (Lo 1988, "A Bayesian bootstrap
 for a finite population"): the candidates of the band that are not labelled are drawn as copies of its labelled ones,
-with random shares. A band that is labelled whole thus adds no width. Half a pair of either label is added to each band,
-as in Jeffreys' interval of a share: otherwise a band in which no duplicate was met would be sure to hold none, however
-few of its pairs were labelled. The copies of these halves have the scores of the band's candidates.
+with random shares. A band that is labelled whole thus adds no width. One pair is added to each band, divided between
+the labels by the mean probability q of the band's pairs, within `PRIOR`: otherwise a band in which no duplicate was met
+would be sure to hold none, however few of its pairs were labelled. Half a pair of either label, as in Jeffreys'
+interval of a share, would be thousands of duplicates in a band of 30,000 unlikely candidates. The copies of this pair
+have the scores of the band's candidates.
 
 Recall is the share of the duplicates *among the candidate pairs*; duplicates that are not neighbours are not counted.
+It and the number of duplicates have no interval: how many there are among very many unlikely pairs, a hundred labels do
+not tell, and each prior that was tried held in less than nine of ten draws of some file.
 Pairs that were drawn and not labelled are taken to be like the labelled ones of their band.
 
 Shape letters: m labelled pairs, H bands, T thresholds, R resamples.
@@ -29,6 +33,8 @@ from twicetold.evaluation.intervals import percentiles
 from twicetold.evaluation.ranking import Floats
 from twicetold.labels.sampling import Ints
 
+PRIOR = (0.01, 0.5)  # least and largest part of the added pair that is a duplicate
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -36,11 +42,12 @@ class Sample:
 
     Args:
         score: (m,)
-        label: (m,) whether the two texts say the same.
+        label: (m,) whether the two texts are duplicates.
         band: (m,) from 0.
         sizes: (H,) number of candidates in each band.
         thresholds: (T,) scores.
         above: (H, T) number of candidates of each band that score at least as high as each threshold.
+        likely: (H,) mean probability of the pairs of each band, before any was labelled.
 
     Raises:
         ValueError: if more pairs of a band are labelled than it has.
@@ -52,6 +59,7 @@ class Sample:
     sizes: Ints
     thresholds: Floats
     above: Ints
+    likely: Floats
 
     def __post_init__(self) -> None:
         if (self.labelled > self.sizes).any():
@@ -85,14 +93,15 @@ class ThresholdEstimate:
     candidates: int
     """Number of candidates at or above the threshold; known, not estimated."""
     precision: SampleEstimate
-    recall: SampleEstimate
+    recall: float | None
+    """None where no labelled pair is a duplicate."""
 
 
 @dataclass(frozen=True)
 class Estimates:
     """Precision and recall at each threshold, and the number of duplicates among the candidates."""
 
-    duplicates: SampleEstimate
+    duplicates: float
     at: list[ThresholdEstimate]
 
 
@@ -112,18 +121,18 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
     weight, reach = 1 / sample.probability, (sample.score[:, None] >= sample.thresholds).astype(np.float64)
     true, false = ((weight * chosen) @ reach for chosen in (sample.label, ~sample.label))
     duplicates = float(weight @ sample.label)
-    drawn_true, drawn_false, drawn_duplicates = _resample(sample, reach, resamples, np.random.default_rng(seed))
+    drawn_true, drawn_false = _resample(sample, reach, resamples, np.random.default_rng(seed))
     at = []
     for place, threshold in enumerate(sample.thresholds.tolist()):
         ours = drawn_true[:, place]
         precision = _ratio(true[place], true[place] + false[place], (ours, ours + drawn_false[:, place]))
-        recall = _ratio(true[place], duplicates, (ours, drawn_duplicates))
+        recall = min(float(true[place]) / duplicates, 1.0) if duplicates else None  # sums are rounded
         at.append(ThresholdEstimate(threshold, int(sample.above[:, place].sum()), precision, recall))
-    return Estimates(_ratio(duplicates, 1.0, (drawn_duplicates, np.ones(resamples))), at)
+    return Estimates(duplicates, at)
 
 
-def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """(R, T) true and false positives at each threshold, and (R,) duplicates, in populations that may be.
+def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return (R, T) true and false positives at each threshold, in populations that may be.
 
     Args:
         sample: what was labelled.
@@ -132,21 +141,20 @@ def _resample(sample: Sample, reach: Floats, resamples: int, rng: np.random.Gene
         rng: of the draws.
     """
     true, false = np.zeros((2, resamples, len(sample.thresholds)))
-    duplicates, labelled = np.zeros(resamples), sample.labelled
+    labelled, duplicate = sample.labelled, sample.likely.clip(*PRIOR)
     for band in np.flatnonzero(sample.sizes):
         here = sample.band == band
         label, share = sample.label[here], sample.above[band] / sample.sizes[band]
-        likely = rng.dirichlet(np.append(np.ones(labelled[band]), [0.5, 0.5]), resamples)
+        likely = rng.dirichlet(np.append(np.ones(labelled[band]), [duplicate[band], 1 - duplicate[band]]), resamples)
         copies = rng.multinomial(sample.sizes[band] - labelled[band], likely)
-        counts, half_true, half_false = 1.0 + copies[:, :-2], copies[:, -2], copies[:, -1]
-        true += (counts * label) @ reach[here] + np.outer(half_true, share)
-        false += (counts * ~label) @ reach[here] + np.outer(half_false, share)
-        duplicates += counts @ label + half_true
-    return true, false, duplicates
+        counts, added_true, added_false = 1.0 + copies[:, :-2], copies[:, -2], copies[:, -1]
+        true += (counts * label) @ reach[here] + np.outer(added_true, share)
+        false += (counts * ~label) @ reach[here] + np.outer(added_false, share)
+    return true, false
 
 
 def _ratio(part: float, whole: float, drawn: tuple[Floats, Floats]) -> SampleEstimate:
-    """A ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
+    """Return a ratio with that of (R,) resamples; the interval always holds it, as Jeffreys' does at 0 and 1."""
     known = drawn[1] > 0
     low, high = percentiles(drawn[0][known] / drawn[1][known]) if known.any() else (0.0, 1.0)
     if not whole:

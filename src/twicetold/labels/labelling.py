@@ -25,7 +25,7 @@ from twicetold import layout
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.stored import record
+from twicetold.evaluation.stored import json_object, record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels.estimates import Sample
@@ -56,6 +56,11 @@ class DrawnPair:
     score: float
     band: int
 
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Texts and band: the last digits of scores differ between processors."""
+        return self.left, self.right, self.band
+
 
 @dataclass(kw_only=True)
 class Labelling:
@@ -72,9 +77,10 @@ class Labelling:
         texts: number of its distinct texts.
         guessed: whether the model was fitted without labels: its threshold is the generic matcher's.
         matched: whether scores are the generic matcher's log odds.
+        width: numbers of a vector, of vectors that were made elsewhere.
         decision: of the model, about this label.
         pairs: in the order in which to label them.
-        labels: number of a pair, from 0 -> whether the two texts say the same.
+        labels: number of a pair, from 0 -> whether the two texts are duplicates.
         skipped: numbers of pairs.
     """
 
@@ -87,6 +93,7 @@ class Labelling:
     texts: int = 0
     guessed: bool = False
     matched: bool = False
+    width: int | None = None
     decision: Decision
     pairs: list[DrawnPair]
     labels: dict[int, bool] = field(default_factory=dict)
@@ -94,7 +101,7 @@ class Labelling:
 
     @property
     def about(self) -> str:
-        """The label that two texts that say the same share."""
+        """The label that duplicates share."""
         return str(self.source["label"])
 
     @property
@@ -109,7 +116,7 @@ class Labelling:
         return next((number for number in range(len(self.pairs)) if number not in answered), None)
 
     def sides(self, number: int) -> tuple[str, str]:
-        """Both texts of a pair."""
+        """Return both texts of a pair."""
         return self.pairs[number].left, self.pairs[number].right
 
     def label(self, number: int, same: bool | None) -> None:
@@ -119,7 +126,7 @@ class Labelling:
             self.save_draw()
         else:
             self.labels[number] = same
-            self._save_labels()
+        self._save_labels()
 
     def back(self, number: int) -> bool:
         """Forget the answer to the last pair before this one; False if there is none."""
@@ -131,12 +138,16 @@ class Labelling:
             self.save_draw()
         else:
             del self.labels[last]
-            self._save_labels()
+        self._save_labels()
         return True
 
     def sample(self) -> Sample:
-        """The labelled pairs with what is known of the candidates."""
-        numbers = sorted(self.labels)
+        """Return the labelled pairs with what is known of the candidates."""
+        numbers, bands = sorted(self.labels), len(self.candidates)
+        band = np.array([pair.band for pair in self.pairs], np.int64)
+        drawn = np.bincount(band, minlength=bands)
+        probability = self.decision.probability(np.array([pair.score for pair in self.pairs], np.float64))
+        likely = np.bincount(band, probability, minlength=bands) / np.maximum(drawn, 1)
         return Sample(
             np.array([self.pairs[number].score for number in numbers], np.float64),
             np.array([self.labels[number] for number in numbers], bool),
@@ -144,6 +155,7 @@ class Labelling:
             np.array(self.candidates),
             np.array(self.thresholds),
             np.array(self.above),
+            np.where(drawn > 0, likely, 0.5),
         )
 
     def save_draw(self) -> None:
@@ -152,7 +164,7 @@ class Labelling:
         write_json(draw_file(self.out), {**content, "skipped": sorted(self.skipped)})
 
     def _save_labels(self) -> None:
-        if not self.labels:
+        if not (self.labels or self.skipped):
             self.out.unlink(missing_ok=True)
             return
         rows = []
@@ -165,12 +177,12 @@ class Labelling:
 
 
 def draw_file(out: Path) -> Path:
-    """The file of the draw."""
+    """Return the file of the draw."""
     return out.with_name(f"{out.name}.draw.json")
 
 
 def features_file(out: Path) -> Path:
-    """The file of the candidates' features."""
+    """Return the file of the candidates' features."""
     return out.with_name(f"{out.name}.draw.npz")
 
 
@@ -182,7 +194,7 @@ def labelling(
     file: str = "",
     pairs: int | None = None,
 ) -> Labelling:
-    """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
+    """Return the labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
     The model is loaded only where pairs are drawn. Its decision is used for the draw also where it gives no verdict:
     labels are how such a model comes to one.
@@ -223,9 +235,9 @@ def labelling(
         )
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, place, distinct, source, pairs=pairs)
-        if larger.pairs[: len(begun.pairs)] != begun.pairs:
+        if [each.place for each in larger.pairs[: len(begun.pairs)]] != [each.place for each in begun.pairs]:
             raise ValueError(
-                f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
+                f"cannot add pairs to {out}: on this machine the model ranks pairs otherwise than when it was begun. "
                 "Choose another file with -o"
             )
         begun.pairs = larger.pairs
@@ -234,7 +246,7 @@ def labelling(
 
 
 def read_labelling(out: Path) -> Labelling:
-    """The labelling in `out`, without its model.
+    """Return the labelling in `out`, without its model.
 
     Raises:
         FileNotFoundError: if none was begun there.
@@ -244,7 +256,7 @@ def read_labelling(out: Path) -> Labelling:
     if not file.is_file():
         raise FileNotFoundError(f"no labelling was begun in {out}: there is no file {file}")
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json_object(file, file.name)
         decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
         begun = Labelling(out=out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
@@ -257,7 +269,7 @@ def read_labelling(out: Path) -> Labelling:
 
 
 def labels_of(rows: Rows, block: Block, column: str) -> NDArray[np.int64]:
-    """(R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
+    """Return (R,) answers in a column of R rows of a file; see `tables.columns.answers_of`.
 
     Raises:
         ValueError: if a value is no answer; names the file and the line.
@@ -322,13 +334,14 @@ def _draw(
         texts=len(texts),
         guessed=about.unlabelled,
         matched=matched,
+        width=model.encode(texts[:1]).shape[1] if of_vectors else None,
         decision=decision,
         pairs=[DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
 
 
 def _model_digest(folder: Path | LoadedModel, texts: Sequence[str]) -> str:
-    """Digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
+    """Return the digest of all that decides the model's scores and its verdicts, or of the vectors of these texts."""
     if isinstance(folder, LoadedModel):
         return hashlib.sha256(np.asarray(folder.encode(texts)).tobytes()).hexdigest()[:LENGTH]
     return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import Decision, sigmoid
@@ -52,6 +53,7 @@ DRAWS = 400
 SURE = 0.1  # share of the draws that may be below an aimed precision
 FEWEST, FEWEST_LABELLED = 20, 5  # links from a threshold on, and labelled pairs among them
 STEPS = 120  # thresholds
+DIGITS = 9  # of expected F1 and precision; where they are equal, the highest threshold counts
 WHOLE, PART = "weight", "drawn"  # names in the file that no feature has
 
 
@@ -71,7 +73,7 @@ class MatchedCandidates:
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], log_odds: Floats, drawn: Ints) -> "MatchedCandidates":
-        """All candidates of a small file; of a large one the likeliest, the drawn ones, and some of the others."""
+        """Return all candidates of a small file; of a large one the likeliest, the drawn ones and some others."""
         order = np.argsort(-log_odds, kind="stable")
         first = np.union1d(order[:KEPT], drawn)
         others = np.setdiff1d(order, first)
@@ -90,7 +92,7 @@ class MatchedCandidates:
 
     @classmethod
     def read(cls, file: Path) -> "MatchedCandidates":
-        """The inverse of `save`.
+        """Invert `save`.
 
         Raises:
             ValueError: if the file holds something else.
@@ -152,7 +154,7 @@ class MatchedLinks:
         Args:
             candidates: of the file.
             rows: (m,) positions of the labelled pairs.
-            label: (m,) whether they say the same.
+            label: (m,) whether they are duplicates.
             weight: (m,) candidates that each was drawn for.
             file: name of the file.
             texts: number of its distinct texts.
@@ -191,25 +193,26 @@ class Curve:
 
     @classmethod
     def of(cls, score: Floats, label: NDArray[np.bool_], weight: Floats, *, scale: Decision, seed: int = 0) -> "Curve":
-        """The posterior by (m,) labelled pairs that are new to what scored them."""
+        """Return the posterior by (m,) labelled pairs that are new to what scored them."""
         weight = weight**WEIGHTING
         weight = weight * (weight.sum() / np.square(weight).sum())
         basis, precision = _basis(score, scale), SPREADS**-2
         mode = fit_logistic(basis, label, mean=MEAN, precision=precision, weights=weight)
         likely = sigmoid(basis @ mode)
         hessian = (basis * (weight * likely * (1 - likely))[:, None]).T @ basis + np.diag(precision)
-        draws = np.random.default_rng(seed).multivariate_normal(mode, np.linalg.inv(hessian), size=DRAWS)
+        normal = np.random.default_rng(seed).standard_normal((DRAWS, len(mode)))
+        draws = mode + solve_triangular(cholesky(hessian), normal.T).T  # a factor without a choice of signs
         line = fit_logistic(basis[:, :2], label, mean=MEAN[:2], precision=precision[:2], weights=weight).tolist()
         slope, intercept = line[1] * scale.slope, line[0] + line[1] * scale.intercept
         return cls(scale, draws, Decision(scale.threshold, slope, intercept))
 
     def probability(self, score: Floats) -> Floats:
-        """(C, R) by each draw."""
+        """Return (C, R) by each draw."""
         return sigmoid(_basis(score, self.scale) @ self.draws.T)
 
 
 def _basis(score: Floats, scale: Decision) -> Floats:
-    """(C, 2 + K) one, the log odds, and hats."""
+    """Return (C, 2 + K) one, the log odds, and hats."""
     score = scale.slope * score + scale.intercept
     within = score.clip(KNOTS[0], KNOTS[-1])
     hats = [np.interp(within, KNOTS, hat) for hat in np.eye(len(KNOTS))]
@@ -223,12 +226,12 @@ def curve_links(
     *,
     drawn: tuple[str, int, int],
 ) -> tuple[Decision, LabelledLinks, tuple[LinkEstimate, ...]]:
-    """The decision with the highest F1, thresholds for aimed precisions, and the precision to expect from each on.
+    """Choose the threshold with the highest F1 and those for target precisions, with the precision to expect from each.
 
     Args:
         curve: of probabilities.
         candidates: (C,) scores, and how many candidates each stands for.
-        pairs: (m,) scores of the labelled pairs, and whether they say the same.
+        pairs: (m,) scores of the labelled pairs, and whether they are duplicates.
         drawn: name of the file, number of its distinct texts, and how many nearest ones of each could be drawn.
     """
     (score, weight), (labelled, label) = candidates, pairs
@@ -243,10 +246,11 @@ def curve_links(
     duplicates = np.cumsum(duplicates, axis=0)
     precision = duplicates / reached[:, None]
     recall = (duplicates / duplicates[-1]).mean(axis=1)
-    assured, mean = np.quantile(precision, SURE, axis=1), precision.mean(axis=1)
-    threshold = score[order[cut - 1]]
+    assured, mean = np.quantile(precision, SURE, axis=1).round(DIGITS), precision.mean(axis=1)
+    ranked = score[order]
+    threshold = (ranked[cut - 1] + ranked[np.minimum(cut, count - 1)]) / 2  # no score is at it, unless many are equal
     enough = (labelled[None] >= threshold[:, None]).sum(axis=1) >= FEWEST_LABELLED
-    f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1)
+    f1 = (2 * duplicates / (reached[:, None] + duplicates[-1])).mean(axis=1).round(DIGITS)
     best = int(np.argmax(f1))
     low, high = np.quantile(precision, (0.025, 0.975), axis=1)
     high[threshold > labelled[~label].max(initial=-np.inf)] = 1.0  # no label speaks against it

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from twicetold.dedupe.questions import Question, Questions
 from twicetold.tables.blocks import Block
@@ -32,6 +33,7 @@ class Asking:
         count: of pairs that the file has in the end.
         beside: further columns, a value of each row, which are shown below the texts.
         delimiter: between fields of the file.
+        stale: number of its first rows that are about texts of before.
     """
 
     file: Path
@@ -41,6 +43,7 @@ class Asking:
     count: int
     beside: Mapping[str, Sequence[str]]
     delimiter: str | None = None
+    stale: int = 0
     _open: Question | None = None
 
     @classmethod
@@ -52,8 +55,9 @@ class Asking:
         *,
         count: int,
         beside: Mapping[str, Sequence[str]],
+        stale: Sequence[int] | NDArray[np.int64] = (),
     ) -> "Asking":
-        """Go on with a file of answers, or begin one.
+        """Go on with a file of answers, or begin one; rows that are `stale` stay in it, before all others.
 
         Raises:
             ValueError: if the file does not end in .csv, or was not written by this.
@@ -63,11 +67,13 @@ class Asking:
         table, delimiter = pa.table({name: pa.array([], pa.string()) for name in ASKED}), None
         if file.exists():
             with open_rows(file) as rows:
-                for name in (LEFT, RIGHT, SAME):
+                for name in (LEFT, RIGHT, SAME, *rows.columns):  # an answer is a row with a value of each column
                     rows.require(name)
                 table = pa.concat_tables(block.table for block in rows.blocks([LEFT, RIGHT]))
             delimiter = rows.delimiter
-        return cls(file, table, questions, names, count, beside, delimiter)
+            order = [*stale, *np.setdiff1d(np.arange(len(table)), np.asarray(stale, np.int64))]
+            table = table.take(pa.array(order, pa.int64()))
+        return cls(file, table, questions, names, count + len(stale), beside, delimiter, len(stale))
 
     @property
     def next(self) -> int | None:
@@ -77,7 +83,7 @@ class Asking:
         return None if self._open is None else len(self.table)
 
     def sides(self, number: int) -> tuple[str, str]:
-        """Both texts of the next question, each with the values of its row in further columns."""
+        """Return both texts of the next question, each with the values of its row in further columns."""
         asked = self._open
         assert asked is not None
 
@@ -101,7 +107,7 @@ class Asking:
 
     def back(self, number: int) -> bool:
         """Forget the last answer and ask again; False if there is none in the file. With the only one goes the file."""
-        if not len(self.table):
+        if len(self.table) == self.stale:
             return False
         self.table = self.table.slice(0, len(self.table) - 1)
         self._write()

@@ -68,7 +68,7 @@ class Draw:
 def candidate_pairs(
     model: LoadedModel, texts: Sequence[str], *, neighbours: int = NEIGHBOURS
 ) -> tuple[Ints, Ints, Floats]:
-    """Each text's nearest neighbours, every pair once: (C,) texts, others with larger numbers, and scores.
+    """Return each text's nearest neighbours, every pair once: (C,) texts, others with larger numbers, and scores.
 
     The search is exact up to 50,000 texts and for sparse vectors, and otherwise by an approximate index.
 
@@ -165,7 +165,7 @@ def _drawn(score: Floats, band: Ints, interest: Floats, *, thresholds: Floats, p
 
 
 def dealt(sizes: Ints, interest: Floats, *, total: int) -> Ints:
-    """The band of each draw: the next goes to the band that is furthest below its share (Webster's divisor method).
+    """Deal the draws to bands: each goes to the band furthest below its share (Webster's divisor method).
 
     So the first draws of a larger total are those of a smaller one.
 
@@ -188,5 +188,5 @@ def dealt(sizes: Ints, interest: Floats, *, total: int) -> Ints:
 
 
 def _at(decision: Decision, distances: Sequence[float]) -> Floats:
-    """Scores at these log-odds relative to the threshold."""
+    """Return scores at these log-odds relative to the threshold."""
     return decision.threshold + np.array(distances) / decision.slope

@@ -38,7 +38,7 @@ class Facing:
 
     @classmethod
     def of(cls, offsets: Int64[Tensor, " _"]) -> "Facing":
-        """From the (2 B + 1,) offsets of the texts, of which the last B are the right ones."""
+        """Build from the (2 B + 1,) offsets of the texts, of which the last B are the right ones."""
         starts, lengths = offsets[:-1].view(2, -1), offsets.diff().view(2, -1)  # (2, B)
         longest = lengths.amax(0)
         order = longest.argsort(stable=True)
@@ -56,7 +56,7 @@ class Facing:
         return cls(token, place[:-1], tuple(shapes))
 
     def groups(self, padded: Tensor) -> Iterator[Tensor]:
-        """(2, N, T, ·) of each group, left and right texts, from (P, ·)."""
+        """Yield (2, N, T, ·) of each group, left and right texts, from (P, ·)."""
         sizes = [2 * pairs * time for pairs, time in self.shapes]
         for part, (pairs, time) in zip(torch.split(padded, sizes), self.shapes, strict=True):
             yield part.view(2, pairs, time, *part.shape[1:])
@@ -78,7 +78,7 @@ class Alignment(nn.Module):
         self.dropout = dropout
 
     def forward(self, values: Float[Tensor, "K D"], facing: Facing) -> Float[Tensor, "K D"]:
-        """The aligned values of each token; zeros where the other text is empty."""
+        """Return the aligned values of each token; zeros where the other text is empty."""
         keys = gelu(self.project(dropout(values, self.dropout, self.training)))  # (K, D) -> (K, H)
         padded = (_padded(rows, facing) for rows in (keys, values))  # (P, H), (P, D)
         parts = zip(*map(facing.groups, padded), facing.groups(facing.token == len(values)), strict=True)
@@ -96,5 +96,5 @@ def _padded(rows: Float[Tensor, "K D"], facing: Facing) -> Float[Tensor, "P D"]:
 
 
 def _softmax(scores: Float[Tensor, "N T T"], beyond: Bool[Tensor, "N T"]) -> Float[Tensor, "N T T"]:
-    """Weights over the other text. The minimum is finite, so that an empty text gives no nan."""
+    """Return weights over the other text. The minimum is finite, so that an empty text gives no nan."""
     return scores.masked_fill(beyond[:, None], torch.finfo(scores.dtype).min).softmax(2)

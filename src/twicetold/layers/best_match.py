@@ -79,7 +79,7 @@ class WordPairs:
 
     @classmethod
     def of(cls, left: Encoding, right: Encoding) -> "WordPairs":
-        """From encodings with `WordStates`."""
+        """Build from encodings with `WordStates`."""
         one, other = left.extra, right.extra
         assert isinstance(one, WordStates)
         assert isinstance(other, WordStates)
@@ -94,7 +94,7 @@ class WordPairs:
         return np.concatenate([self.left.lengths, self.right.lengths])
 
     def with_cosine(self, scores: Float[Tensor, " B"], scale: Tensor | None) -> Float[Tensor, " B"]:
-        """Scores plus the cosine of the texts' means times `scale`; 0 where a text has no known word."""
+        """Return scores plus the cosine of the texts' means times `scale`; 0 where a text has no known word."""
         if scale is not None:
             with in_full_precision(scores.device):
                 scores = scores + scale * cosine_similarity(self.left.mean, self.right.mean, dim=1)
@@ -110,7 +110,7 @@ class Pairs(NamedTuple):
 
 
 def groups_of_pairs(values: Float[Tensor, "K D"], facing: Facing) -> Iterator[Pairs]:
-    """The values of all pairs that have a token, in groups of similar length; zeros for padding."""
+    """Yield the values of all pairs that have a token, in groups of similar length; zeros for padding."""
     spread = embedding(facing.token, torch.cat([values, values.new_zeros(1, values.shape[1])]))  # (K, D) -> (P, D)
     for part, beyond in zip(facing.groups(spread), facing.groups(facing.token == len(values)), strict=True):
         if part.shape[2]:
@@ -118,7 +118,7 @@ def groups_of_pairs(values: Float[Tensor, "K D"], facing: Facing) -> Iterator[Pa
 
 
 def gathered(parts: list[Float[Tensor, "2 _ _ D"]], like: Float[Tensor, "K D"], facing: Facing) -> Tensor:
-    """(K, D) the values at the tokens' places, the inverse of `groups_of_pairs`.
+    """Return (K, D) the values at the tokens' places, the inverse of `groups_of_pairs`.
 
     Args:
         parts: of each group.
@@ -131,28 +131,28 @@ def gathered(parts: list[Float[Tensor, "2 _ _ D"]], like: Float[Tensor, "K D"], 
 
 
 def cosines(left: Float[Tensor, "N S D"], right: Float[Tensor, "N T D"]) -> Float[Tensor, "N S T"]:
-    """Cosine of each vector of one text and each of the other; 0 where one is zero."""
+    """Return the cosine of each vector of one text and each of the other; 0 where one is zero."""
     return normalize(left, dim=2) @ normalize(right, dim=2).transpose(1, 2)
 
 
 def best(alike: Float[Tensor, "N S T"], beyond: Bool[Tensor, "N T"]) -> Int64[Tensor, "N S"]:
-    """k: which token of the other text is most alike, the first of several; 0 if there is none."""
+    """Return k: which token of the other text is most alike, the first of several; 0 if there is none."""
     return alike.masked_fill(beyond[:, None], BELOW).argmax(2)
 
 
 def taken(values: Float[Tensor, "N T D"], place: Int64[Tensor, "N S"]) -> Float[Tensor, "N S D"]:
-    """t_k: the value at one place for each token."""
+    """Return t_k: the value at one place for each token."""
     return values.gather(1, place[..., None].expand(-1, -1, values.shape[2]))
 
 
 def weighted(weights: Float[Tensor, "N S T"], values: Float[Tensor, "N T D"]) -> Float[Tensor, "N S D"]:
-    """Σ_j a_ij t_j / Σ_j a_ij; padding is zero and has no weight."""
+    """Return Σ_j a_ij t_j / Σ_j a_ij; padding is zero and has no weight."""
     total = weights.sum(2, keepdim=True)
     return weights @ values / total.where(total.abs() > LEAST, LEAST)
 
 
 def within_window(weights: Float[Tensor, "N S T"], place: Int64[Tensor, "N S"], window: int) -> Float[Tensor, "N S T"]:
-    """The weights of tokens at most `window` places from the given one; 0 for others."""
+    """Return the weights of tokens at most `window` places from the given one; 0 for others."""
     distance = torch.arange(weights.shape[2], device=weights.device) - place[..., None]
     return weights * (distance.abs() <= window)
 
@@ -160,7 +160,7 @@ def within_window(weights: Float[Tensor, "N S T"], place: Int64[Tensor, "N S"], 
 def match(
     own: Float[Tensor, "N S D"], other: Float[Tensor, "N T D"], beyond: Bool[Tensor, "N T"], *, window: int | None
 ) -> Float[Tensor, "N S D"]:
-    """ŝ of one text's tokens.
+    """Return ŝ of one text's tokens.
 
     Args:
         own: s.
@@ -192,7 +192,7 @@ class FourMatchings(nn.Module):
     def forward(
         self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"], facing: Facing
     ) -> Float[Tensor, "K M"]:
-        """(K, M) of each token, M = 4 L, in the order above; zeros where the other text is empty.
+        """Return (K, M) of each token, M = 4 L, in the order above; zeros where the other text is empty.
 
         Args:
             states: of all tokens.
@@ -224,6 +224,6 @@ class FourMatchings(nn.Module):
 
 
 def _highest(every: Float[Tensor, "N L S T"], beyond: Bool[Tensor, "N T"]) -> Float[Tensor, "N S L"]:
-    """The highest value of each perspective over the other text; 0 where it is empty."""
+    """Return the highest value of each perspective over the other text; 0 where it is empty."""
     highest = every.masked_fill(beyond[:, None, None], BELOW).max(3).values
     return highest.masked_fill(beyond.all(1)[:, None, None], 0).transpose(1, 2)

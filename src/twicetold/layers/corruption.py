@@ -14,7 +14,7 @@ Corruption = Literal["masking", "decay", "none"]
 
 
 def corrupt(rows: SparseRows, kind: str, level: float) -> SparseRows:
-    """Corrupted copy of binary or weighted rows.
+    """Return a corrupted copy of binary or weighted rows.
 
     Args:
         rows: the clean input.
@@ -36,7 +36,7 @@ def corrupt(rows: SparseRows, kind: str, level: float) -> SparseRows:
 
 
 def drop_entries(rows: SparseRows, share: float, training: bool) -> SparseRows:
-    """Rows without a random share of their stored entries in training; else the rows themselves."""
+    """Return rows without a random share of their stored entries in training; else the rows themselves."""
     return corrupt(rows, "masking", share) if training and share else rows
 
 

@@ -14,7 +14,7 @@ from twicetold.encoding import SparseRows
 
 
 def product(rows: SparseRows, weight: Float[Tensor, "V H"], *, but: int | None = None) -> Float[Tensor, "B H"]:
-    """Sparse rows times weights, x W, without dense rows; an empty row gives 0.
+    """Return sparse rows times weights, x W, without dense rows; an empty row gives 0.
 
     If the optimizer updates rows lazily (`training.adam_by_rows`), the weight's `before_reading` is called with the
     columns, and the gradient is sparse, with these rows only.

@@ -33,7 +33,7 @@ class HashingLayer(nn.Module):
         xavier(self.weight)
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "B H"]:
-        """An empty row gives 0."""
+        """Return 0 for an empty row."""
         return product(rows, self.weight)
 
 
@@ -73,7 +73,7 @@ class HashingTower(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "B E"]:
-        """Embeddings; 0 for an empty row."""
+        """Return embeddings; 0 for an empty row."""
         hidden = self.hashing(drop_entries(rows, self.input_dropout, self.training))
         if self.training and self.input_dropout:
             hidden = hidden / (1 - self.input_dropout)
@@ -82,7 +82,7 @@ class HashingTower(nn.Module):
 
 
 def comparing_network(inputs: int, hidden: Sequence[int], *, activation: Activation, dropout: float) -> nn.Sequential:
-    """Dense layers with one output: the head of the families that compare two embeddings by a network.
+    """Return dense layers with one output: the head of the families that compare two embeddings by a network.
 
     Args:
         inputs: number of inputs.
@@ -97,7 +97,7 @@ def comparing_network(inputs: int, hidden: Sequence[int], *, activation: Activat
 
 
 def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
-    """A dense layer with the initialisation of DSSM (Huang et al. 2013, section 3.4): `xavier`, biases zero."""
+    """Return a dense layer with the initialisation of DSSM (Huang et al. 2013, section 3.4): `xavier`, biases zero."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     xavier(layer.weight)
     if bias:
@@ -106,12 +106,12 @@ def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
 
 
 def filled(rows: SparseRows) -> Bool[Tensor, " B"]:
-    """(B,) which rows have an entry."""
+    """Return (B,) which rows have an entry."""
     return rows.offsets.diff() > 0
 
 
 def columns(rows: SparseRows, start: int, end: int) -> SparseRows:
-    """Columns `start` to `end` of the rows, counted from 0."""
+    """Return columns `start` to `end` of the rows, counted from 0."""
     inside = (rows.indices >= start) & (rows.indices < end)
     values = None if rows.values is None else rows.values[inside]
     return SparseRows(rows.indices[inside] - start, _before(inside)[rows.offsets], values, end - start)
@@ -133,7 +133,7 @@ def view_bounds(bounds: Sequence[int], width: int) -> tuple[tuple[int, int], ...
 
 
 def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
-    """Rows of words instead of rows of texts, the inverse of `features.word_trigrams`.
+    """Return rows of words instead of rows of texts, the inverse of `features.word_trigrams`.
 
     Returns:
         (W, V − 1) the letter trigrams of each word, and (B + 1,) offsets: the words of text b are those from
@@ -146,7 +146,7 @@ def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
 
 
 def word_rows(rows: SparseRows, words: int) -> tuple[SparseRows, Int64[Tensor, " _"]]:
-    """Rows of words instead of rows of texts.
+    """Return rows of words instead of rows of texts.
 
     Args:
         rows: B texts; columns below `words` are words, the others parts of the word that they follow.
@@ -162,5 +162,5 @@ def word_rows(rows: SparseRows, words: int) -> tuple[SparseRows, Int64[Tensor, "
 
 
 def _before(chosen: Bool[Tensor, " K"]) -> Int64[Tensor, " _"]:
-    """(K + 1,) number of chosen entries before each entry, and of all."""
+    """Return (K + 1,) number of chosen entries before each entry, and of all."""
     return torch.cat([torch.zeros(1, dtype=torch.int64, device=chosen.device), chosen.cumsum(0)])

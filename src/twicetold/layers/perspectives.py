@@ -44,13 +44,13 @@ class Perspectives(nn.Module):
         xavier(self.weight)
 
     def forward(self, u: Float[Tensor, "... D"], v: Float[Tensor, "... D"]) -> Float[Tensor, "... L"]:
-        """(..., L) of two vectors at each place."""
+        """Return (..., L) of two vectors at each place."""
         with in_full_precision(u.device):
             u, v, squared = u.to(self.weight.dtype), v.to(self.weight.dtype), self.weight**2
             return (u * v) @ squared.T * (_inverse_lengths(u, squared) * _inverse_lengths(v, squared))
 
     def between(self, u: Float[Tensor, "N S D"], v: Float[Tensor, "N T D"]) -> Float[Tensor, "N L S T"]:
-        """(N, L, S, T) of each vector of one text and each of the other."""
+        """Return (N, L, S, T) of each vector of one text and each of the other."""
         with in_full_precision(u.device):
             u, v, squared = u.to(self.weight.dtype), v.to(self.weight.dtype), self.weight**2
             weighted = u[:, None] * squared[:, None]  # (N, S, D) -> (N, L, S, D)
@@ -88,7 +88,7 @@ class MultiPerspective(TwoTower):
         nn.init.zeros_(self.decide.bias)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         u, v = dense(left), dense(right)
         known = (u != 0).any(1) & (v != 0).any(1)
         with in_full_precision(u.device):
@@ -97,7 +97,7 @@ class MultiPerspective(TwoTower):
 
 
 def in_full_precision(device: torch.device) -> torch.autocast:
-    """A context without autocast: bf16 has too few digits for the cosine of two vectors that are nearly the same."""
+    """Turn autocast off: bf16 has too few digits for the cosine of two vectors that are nearly the same."""
     return torch.autocast(device.type, enabled=False)
 
 

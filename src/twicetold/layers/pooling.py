@@ -36,7 +36,7 @@ class Pooling(nn.Module):
             self.attend = nn.Sequential(nn.Linear(size, size), nn.Tanh(), nn.Linear(size, 1, bias=False))
 
     def forward(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
-        """(B, H) from (K, H) and (B + 1,) offsets."""
+        """Return (B, H) from (K, H) and (B + 1,) offsets."""
         states = states.float()  # sums in full precision
         match self.how:
             case "mean":
@@ -59,19 +59,19 @@ class Pooling(nn.Module):
 def _at(
     states: Float[Tensor, "K H"], places: Int64[Tensor, " B"], offsets: Int64[Tensor, " _"]
 ) -> Float[Tensor, "B H"]:
-    """The state at one place of each text; zeros for a text without tokens."""
+    """Return the state at one place of each text; zeros for a text without tokens."""
     padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # at least one row
     return padded.index_select(0, places).masked_fill((offsets.diff() == 0)[:, None], 0)
 
 
 def _sums(states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
-    """The sum of each text's states."""
+    """Return the sum of each text's states."""
     text = torch.repeat_interleave(offsets.diff(), output_size=len(states))
     return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(0, text, states)
 
 
 def _softmax(scores: Float[Tensor, "K 1"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K 1"]:
-    """Weights that add up to 1 within each text."""
+    """Return weights that add up to 1 within each text."""
     every = torch.arange(len(scores), device=scores.device)
     highest = embedding_bag(every, scores.detach(), offsets, mode="max", include_last_offset=True)
     text = torch.repeat_interleave(offsets.diff(), output_size=len(scores))

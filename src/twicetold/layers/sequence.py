@@ -61,7 +61,7 @@ class TokenEmbedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "K E"]:
-        """The vectors of all tokens of the batch."""
+        """Return the vectors of all tokens of the batch."""
         return dropout(nn.functional.embedding(rows.indices, self.weight), self.dropout, self.training)
 
 
@@ -86,7 +86,7 @@ class RaggedLstm(nn.Module):
         offsets: Int64[Tensor, " _"],
         lengths: Int64[np.ndarray, " B"] | None = None,
     ) -> Float[Tensor, "K H"]:
-        """The state after each token; (K, 2 H) if bidirectional, forward direction first.
+        """Return the state after each token; (K, 2 H) if bidirectional, forward direction first.
 
         Args:
             values: (K, E) of the tokens.
@@ -108,7 +108,7 @@ def _read(
     offsets: Int64[Tensor, " _"],
     lengths: Int64[np.ndarray, " B"] | None,
 ) -> Float[Tensor, "K H"]:
-    """The states after all tokens.
+    """Return the states after all tokens.
 
     Texts are processed in groups of similar length, each padded at the end to its longest; the states of the padding
     are dropped. On CPU this is faster than a `PackedSequence`, for which PyTorch has neither a fused layer nor a
@@ -130,7 +130,7 @@ def _read(
 
 
 def _precision_for_lstm(device: torch.device) -> torch.autocast:
-    """The current autocast, disabled on a CPU without an LSTM in bf16: there, the LSTM computes in 32 bits."""
+    """Return the current autocast, disabled on a CPU without an LSTM in bf16: there, the LSTM computes in 32 bits."""
     enabled = torch.is_autocast_enabled(device.type)
     in_bf16 = enabled and torch.get_autocast_dtype(device.type) == torch.bfloat16
     if device.type == "cpu" and in_bf16 and not _cpu_has_bf16_lstm():
@@ -140,7 +140,7 @@ def _precision_for_lstm(device: torch.device) -> torch.autocast:
 
 @cache
 def _cpu_has_bf16_lstm() -> bool:
-    """True if oneDNN computes an LSTM and its gradient in bf16 on this processor, which running one shows.
+    """Return true if oneDNN computes an LSTM and its gradient in bf16 on this processor, which running one shows.
 
     It does with AVX-512; with AVX2 alone it raises (oneDNN, "RNN primitive": bf16 needs AVX-512). PyTorch's own checks
     look at the processor and ignore the setting of oneDNN (`ONEDNN_MAX_CPU_ISA`).
@@ -179,7 +179,7 @@ class RaggedConvolution(nn.Module):
         self.before, self.gap = (window // 2, window // 2) if centred else (0, window - 1)
 
     def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
-        """The outputs for each token's window."""
+        """Return the outputs for each token's window."""
         # All texts concatenated, with gaps that no window spans, so that there is one matrix product.
         text = torch.repeat_interleave(offsets.diff(), output_size=len(values))
         begin = torch.arange(len(values), device=values.device) + text * self.gap  # of each token's window
@@ -194,7 +194,7 @@ class RaggedConvolution(nn.Module):
 def groups_of_like_length(
     offsets: Int64[Tensor, " _"], size: int, known: Int64[np.ndarray, " B"] | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The non-empty texts, shortest first, in groups of up to `size`.
+    """Yield the non-empty texts, shortest first, in groups of up to `size`.
 
     Args:
         offsets: (B + 1,) at which each text begins.
@@ -214,10 +214,10 @@ def groups_of_like_length(
 
 
 def padded(values: Shaped[Tensor, "K ..."], place: Int64[Tensor, "texts T"]) -> Shaped[Tensor, "texts T ..."]:
-    """(texts, T, ...) the values at the given places, zeros for padding."""
+    """Return (texts, T, ...) the values at the given places, zeros for padding."""
     return torch.cat([values, values.new_zeros(1, *values.shape[1:])])[place]
 
 
 def with_known_token(rows: SparseRows) -> Bool[Tensor, " B"]:
-    """(B,) which texts have a token of the vocabulary; the embedding of the others is zero."""
+    """Return (B,) which texts have a token of the vocabulary; the embedding of the others is zero."""
     return rows.rows_with(rows.indices != UNKNOWN_TOKEN)

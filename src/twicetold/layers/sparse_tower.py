@@ -26,33 +26,33 @@ class SparseTower(nn.Module):
         self.width = width
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The rows themselves, scaled to unit length."""
+        """Return the rows themselves, scaled to unit length."""
         return Encoding(unit_rows(features))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) score of each pair; higher means more alike."""
+        """Return (B,) score of each pair; higher means more alike."""
         queries, _ = self.search_vectors(left)
         _, documents = self.search_vectors(right)
         return row_dots(queries, documents)
 
     def search_vectors(self, encoding: Encoding) -> tuple[SparseRows, SparseRows]:
-        """Sparse rows whose dot products are the scores, as queries and as documents."""
+        """Return sparse rows whose dot products are the scores, as queries and as documents."""
         rows = sparse(encoding)
         return rows, rows
 
     def linear_maps(self) -> tuple[SparseRows, SparseRows]:
-        """(V, V) contribution of each column, as query and as document: one dimension per column."""
+        """Return (V, V) contribution of each column, as query and as document: one dimension per column."""
         columns = identity(self.width)
         return self.search_vectors(Encoding(columns))
 
 
 def identity(width: int) -> SparseRows:
-    """(V, V) identity matrix."""
+    """Return (V, V) identity matrix."""
     return SparseRows(torch.arange(width), torch.arange(width + 1), None, width)
 
 
 def sparse(encoding: Encoding) -> SparseRows:
-    """The embedding of a lexical family.
+    """Return the embedding of a lexical family.
 
     Raises:
         TypeError: if the embedding is dense.
@@ -63,14 +63,14 @@ def sparse(encoding: Encoding) -> SparseRows:
 
 
 def unit_rows(rows: SparseRows) -> SparseRows:
-    """Rows divided by their Euclidean length; an empty row stays empty."""
+    """Return rows divided by their Euclidean length; an empty row stays empty."""
     values, row = rows.values_or_ones(), rows.rows()
     squares = torch.zeros(len(rows), device=values.device).index_add_(0, row, values.square())
     return SparseRows(rows.indices, rows.offsets, values * squares.rsqrt()[row], rows.width)
 
 
 def row_dots(left: SparseRows, right: SparseRows) -> Float[Tensor, " B"]:
-    """(B,) dot product of row b of `left` and row b of `right`.
+    """Return (B,) dot product of row b of `left` and row b of `right`.
 
     Entries are keyed by (row, column); within a row the columns must be sorted, so that the keys are sorted too
     and a match is one binary search.

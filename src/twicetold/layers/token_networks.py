@@ -69,12 +69,12 @@ class Convolutions(nn.ModuleList):
         super().__init__(RaggedConvolution(size, filters, window=window) for window in windows)
 
     def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K NH"]:
-        """(K, N H) of the windows around each token, size after size."""
+        """Return (K, N H) of the windows around each token, size after size."""
         return torch.cat([convolve(values, offsets) for convolve in self], 1).tanh()
 
 
 def lstm_network(**settings: Unpack[LstmSettings]) -> tuple[TokenEmbedding, RaggedLstm, Pooling]:
-    """The tokens' vectors, the LSTM and the pooling of its states."""
+    """Return the tokens' vectors, the LSTM and the pooling of its states."""
     bidirectional = settings["bidirectional"]
     embed = _embedding(settings)
     read = RaggedLstm(settings["embedding"], settings["hidden"], bidirectional=bidirectional)
@@ -82,7 +82,7 @@ def lstm_network(**settings: Unpack[LstmSettings]) -> tuple[TokenEmbedding, Ragg
 
 
 def convolution_network(**settings: Unpack[ConvolutionSettings]) -> tuple[TokenEmbedding, Convolutions, Pooling]:
-    """The tokens' vectors, the convolutions and the pooling of their windows."""
+    """Return the tokens' vectors, the convolutions and the pooling of their windows."""
     filters, windows = settings["filters"], settings["windows"]
     embed = _embedding(settings)
     convolve = Convolutions(settings["embedding"], filters, windows)
@@ -90,7 +90,7 @@ def convolution_network(**settings: Unpack[ConvolutionSettings]) -> tuple[TokenE
 
 
 def embedded(pooled: Float[Tensor, "B D"], features: SparseRows) -> Encoding:
-    """Texts by their pooled vectors, scaled to length 1; zero for a text without a known token."""
+    """Return texts by their pooled vectors, scaled to length 1; zero for a text without a known token."""
     return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])
 
 

@@ -63,7 +63,7 @@ class Transformer(nn.Module):
         self.register_buffer("between", torch.tensor(between, dtype=torch.int64), persistent=False)
 
     def forward(self, rows: SparseRows, *, second: Bool[Tensor, " K"] | None = None) -> Float[Tensor, "K H"]:
-        """The last layer's state of each token.
+        """Return the last layer's state of each token.
 
         Args:
             rows: token ids, from `features.model_tokens`.
@@ -95,7 +95,7 @@ class Transformer(nn.Module):
         return torch.cat(states).index_select(0, back)
 
     def known(self, rows: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have a token of the model's vocabulary; the embedding of the others is zero."""
+        """Return (B,) which texts have a token of the model's vocabulary; the embedding of the others is zero."""
         return rows.rows_with(~torch.isin(rows.indices, self.special))
 
 
@@ -145,7 +145,7 @@ def join(left: SparseRows, right: SparseRows, *, begins: int, between: Int64[Ten
 
 
 def _comes_later(left: SparseRows, right: SparseRows) -> Bool[Tensor, " B"]:
-    """(B,) where the left text comes second."""
+    """Return (B,) where the left text comes second."""
     lengths, others = left.offsets.diff(), right.offsets.diff()
     longest = max(int(rows.known_lengths().max()) for rows in (left, right)) if len(left) else 0
     time = torch.arange(longest, device=lengths.device)

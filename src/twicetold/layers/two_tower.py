@@ -45,11 +45,11 @@ class DotProduct(nn.Module):
         raise NotImplementedError
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) score of each pair; higher means more alike."""
+        """Return (B,) score of each pair; higher means more alike."""
         return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """Vectors whose dot products are the scores: [query | document] and [document | query].
+        """Return vectors whose dot products are the scores: [query | document] and [document | query].
 
         Their dot product is the sum of both directions, so it is symmetric.
         """
@@ -64,11 +64,11 @@ class TwoTower(DotProduct):
     """
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) cosine of each pair, in [−1, 1]; higher means more alike."""
+        """Return (B,) cosine of each pair, in [−1, 1]; higher means more alike."""
         return cosine_similarity(dense(left), dense(right), dim=1)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
-        """Vectors whose dot products are the cosines: (B, E) as queries, (B, E) as documents."""
+        """Return vectors whose dot products are the cosines: (B, E) as queries, (B, E) as documents."""
         unit = normalize(dense(encoding), dim=1)
         return unit, unit
 
@@ -87,11 +87,11 @@ class Comparing(TwoTower):
     scale: nn.Parameter
 
     def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
-        """(B,) what the network adds to the score, symmetric in u and v. D is E + C."""
+        """Return (B,) what the network adds to the score, symmetric in u and v. D is E + C."""
         raise NotImplementedError
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         u, v = dense(left), dense(right)
         cosine = cosine_similarity(u, v, dim=1)
         known = (u != 0).any(1) & (v != 0).any(1)
@@ -119,7 +119,7 @@ class LinearMap(TwoTower):
         return Encoding(product(features, self.weight))
 
     def linear_maps(self) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
-        """(D, E) contribution of each column to an embedding, the same for queries and documents."""
+        """Return (D, E) contribution of each column to an embedding, the same for queries and documents."""
         return self.weight, self.weight
 
 
@@ -141,7 +141,7 @@ class DualTower(DotProduct):
         self.document_norm = nn.LayerNorm(embedding)
 
     def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have a known feature; the embeddings of the others are zero."""
+        """Return (B,) which texts have a known feature; the embeddings of the others are zero."""
         raise NotImplementedError
 
     def encode(self, features: SparseRows) -> Encoding:
@@ -156,20 +156,20 @@ class DualTower(DotProduct):
 
 
 def divided(whole: Float[Tensor, "B D"], own: int) -> Encoding:
-    """An encoding whose last C = `own` dimensions are seen by the comparing network only."""
+    """Return an encoding whose last C = `own` dimensions are seen by the comparing network only."""
     if not own:
         return Encoding(whole)
     return Encoding(whole[:, :-own], OwnDimensions(whole[:, -own:]))
 
 
 def _widened(encoding: Encoding) -> Float[Tensor, "B D"]:
-    """(B, E + C) all dimensions, the inverse of `divided`."""
+    """Return (B, E + C) all dimensions, the inverse of `divided`."""
     own = encoding.extra
     return torch.cat([dense(encoding), own.own], 1) if isinstance(own, OwnDimensions) else dense(encoding)
 
 
 def dense(encoding: Encoding) -> Float[Tensor, "B E"]:
-    """The embedding of a family whose embeddings are dense.
+    """Return the embedding of a family whose embeddings are dense.
 
     Raises:
         TypeError: if the embedding is sparse.

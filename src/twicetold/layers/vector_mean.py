@@ -39,7 +39,7 @@ class AssociatedWords(WordsInContext):
     """(P,) of each pair."""
 
     def association(self, word: Int64[Tensor, "..."], neighbour: Int64[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """Associations of words and neighbours by number, else 0. The shapes are broadcast."""
+        """Return associations of words and neighbours by number, else 0. The shapes are broadcast."""
         pair = word * len(self.counts) + neighbour
         place = torch.searchsorted(self.pairs, pair).clamp(max=len(self.pairs) - 1)
         return self.values[place] * (self.pairs[place] == pair)
@@ -67,11 +67,11 @@ class VectorMean(TwoTower):
         return Encoding(self._without_shared(self.sum(features)))
 
     def sum(self, features: SparseRows) -> Float[Tensor, "B E"]:
-        """Weighted sum of the vectors of each text."""
+        """Return weighted sum of the vectors of each text."""
         return product(features, self.table, but=UNKNOWN_TOKEN)
 
     def linear_maps(self) -> tuple[Float[Tensor, "V E"], Float[Tensor, "V E"]]:
-        """(V, E) contribution of each column to an embedding, the same for queries and documents."""
+        """Return (V, E) contribution of each column to an embedding, the same for queries and documents."""
         columns = self._without_shared(self.table)
         return columns, columns
 
@@ -91,7 +91,7 @@ class VectorMean(TwoTower):
         self.shared.copy_(torch.linalg.eigh(moments)[1].T[-len(self.shared) :])
 
     def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
-        """(B + 1,) offsets of the texts, counted in words."""
+        """Return (B + 1,) offsets of the texts, counted in words."""
         return features.offsets
 
     def _without_shared(self, vectors: Float[Tensor, "B E"]) -> Float[Tensor, "B E"]:

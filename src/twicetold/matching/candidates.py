@@ -3,15 +3,18 @@
     c(a, b) = 0.7 ⟨letters_a, letters_b⟩ + 0.3 ⟨words_a, words_b⟩
 
 The nearest by c come from one sparse product. A text asks by its heaviest terms only, those that make up most of its
-squared length; terms that are in more texts than `COMMON` are not asked for, unless a text has no others. What is found
-is ranked by the whole of c. The nearest by vectors are exact in small files, and those of an inverted file beyond.
+squared length; terms that are in more texts than `COMMON` are not asked for, unless a text has few others. The texts
+that have one of these terms are `MOST` at most, so that the work grows as the number of texts, whatever they are like;
+a text that would look among more leaves out its lightest terms. What is found is ranked by the whole of c. The nearest
+by vectors are exact in small files, and those of an inverted file beyond.
 
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +27,27 @@ LETTERS = 0.7  # weight of letters beside words, as of the default of dedupe
 NEAREST = 10  # of a text, by either way
 COMMON = 300  # texts of a term that is asked for
 ASKED = 0.7  # of a text's squared length
+MOST = 20_000  # texts of all terms that a text asks for (in ordinary files of 10,000 texts at most 17,184)
 EXACT = 8_000  # texts whose vectors are all compared
 PROBES = 5  # cells of the inverted file that a text looks into
 LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 BLOCK = 1_000  # texts that ask at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
-Ends: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Ends(NamedTuple):
+    """Numbers of the texts of each pair.
+
+    Attributes:
+        left: (P,) one text.
+        right: (P,) the other.
+        unfinished: number of texts that were compared with fewer others than they ask for, because of `MOST`.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    unfinished: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,7 @@ class Pairs:
         right: (P,) the later one.
         lexical: (P,) similarity c.
         cosine: (P,) of vectors; None without them.
+        unfinished: as of `Ends`.
     """
 
     count: int
@@ -50,6 +68,7 @@ class Pairs:
     right: NDArray[np.int64]
     lexical: NDArray[np.float32]
     cosine: NDArray[np.float32] | None
+    unfinished: int = 0
 
     def __len__(self) -> int:
         return len(self.left)
@@ -63,7 +82,7 @@ def candidates(
     split: int | None = None,
     among: Callable[[Csr], Ends] | None = None,
 ) -> Pairs:
-    """Pairs of texts of one table, or across two; those that have neither similarity are left out.
+    """Return pairs of texts of one table, or across two; those that have neither similarity are left out.
 
     Args:
         terms: of N texts, those of the first table before those of the second.
@@ -73,36 +92,39 @@ def candidates(
         among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
     """
     both = lexical_rows(terms)
-    left, right = nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
+    left, right, unfinished = (
+        nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
+    )
     lexical = pair_dots(both, left, right)
     cosine = None if vectors is None else pair_dots(vectors, left, right)
     keep = lexical >= LEAST
     if cosine is not None:
         keep |= cosine >= LEAST_VECTORS
-    return Pairs(both.shape[0], left[keep], right[keep], lexical[keep], None if cosine is None else cosine[keep])
+    cosine = None if cosine is None else cosine[keep]
+    return Pairs(both.shape[0], left[keep], right[keep], lexical[keep], cosine, unfinished)
 
 
 def nearest_pairs(
     both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
 ) -> Ends:
-    """Numbers of the texts of each pair; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
+    """Return the pairs, each once; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     count = both.shape[0]
     found = [_by_terms(both, nearest, split)]
     if vectors is not None:
         found.append(_by_vectors(vectors, nearest, split))
-    cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b in found]))
+    cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b, _ in found]))
     left, right = np.divmod(cells[np.diff(cells, prepend=-1) > 0], count)
-    return left, right
+    return Ends(left, right, found[0].unfinished)
 
 
 def lexical_rows(terms: Terms) -> Csr:
-    """(N, T) rows whose dot products are c."""
+    """Return (N, T) rows whose dot products are c."""
     scaled = [terms.letters * np.float32(LETTERS**0.5), terms.words * np.float32((1 - LETTERS) ** 0.5)]
     return sparse.csr_array(sparse.hstack(scaled, format="csr"))
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(P,) dot product of two of the rows, dense or CSR, for each pair."""
+    """Return (P,) dot product of two of the rows, dense or CSR, for each pair."""
     return row_dots(rows, left, rows, right).astype(np.float32)
 
 
@@ -127,67 +149,75 @@ def descending_in(group: NDArray[np.int64], value: NDArray[np.float32]) -> NDArr
 
 
 def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
-    """Texts that ask, and those that are found by them."""
+    """Return indices of queries and of their neighbours."""
     if split is None:
         return [(slice(0, count), slice(0, count))]
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
-    asking, rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    """Return indices of queries and of their neighbours."""
+    (asking, unfinished), rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(both.shape[0], split):
         columns = both[base].T.tocsr()
         for start in range(asks.start, asks.stop, BLOCK):
             product = asking[start : min(start + BLOCK, asks.stop)] @ columns
             row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
-            column = product.indices.astype(np.int64) + base.start
-            chosen = _largest(product.indptr, row, column, product.data, nearest)
+            product.data[product.indices == row - base.start] = 0
+            chosen = _largest(product, nearest)
             rows.append(row[chosen])
-            found.append(column[chosen])
-    return np.concatenate(rows), np.concatenate(found)
+            found.append(product.indices[chosen].astype(np.int64) + base.start)
+    return Ends(np.concatenate(rows), np.concatenate(found), unfinished)
 
 
-def _largest(
-    indptr: NDArray[np.integer],
-    row: NDArray[np.int64],
-    column: NDArray[np.int64],
-    value: NDArray[np.float32],
-    nearest: int,
-) -> NDArray[np.int64]:
-    """Positions of the largest values of each row but itself, ties to the lower column."""
-    value = np.where(row == column, np.float32(0), value)
-    filled = np.flatnonzero(np.diff(indptr))
-    best = np.zeros(len(indptr) - 1, np.float32)
+def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
+    """Positions of the largest values of each row that are above 0, ties to the lower column."""
+    filled = np.flatnonzero(np.diff(product.indptr))
+    best = np.zeros(product.shape[0], np.float32)
     if len(filled):
-        best[filled] = np.maximum.reduceat(value, indptr[filled])
-    keep = np.flatnonzero((value > 0) & (value >= SHARE * np.repeat(best, np.diff(indptr))))
-    keep = keep[np.argsort(column[keep], kind="stable")] if len(keep) else keep
-    order = keep[descending_in(row[keep], value[keep])]
-    place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    return order[place < nearest]
+        best[filled] = np.maximum.reduceat(product.data, product.indptr[filled])
+    least = np.repeat(SHARE * best, np.diff(product.indptr))
+    keep = np.flatnonzero((product.data > 0) & (product.data >= least))
+    key = product.indices[keep] - (product.data[keep].view(np.int32).astype(np.int64) << 32)
+    ends = np.searchsorted(keep, product.indptr).tolist()
+    parts = [
+        start + np.argpartition(key[start:end], nearest - 1)[:nearest] if end - start > nearest else range(start, end)
+        for start, end in pairwise(ends)
+    ]
+    return keep[np.fromiter(chain.from_iterable(parts), np.int64)]
 
 
-def _heaviest(both: Csr) -> Csr:
-    """The heaviest entries of each row that are not common, up to `ASKED` of its squared length."""
+def _heaviest(both: Csr) -> tuple[Csr, int]:
+    """Take the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
+
+    Returns:
+        The entries, and the number of rows that have fewer than that because of `MOST`.
+    """
     texts = np.bincount(both.indices, minlength=both.shape[1])[both.indices]
     row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
     square = both.data**2
     common = texts > COMMON
     order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
-    before = np.cumsum(square[order]) - square[order]
-    first = before[np.minimum(both.indptr[:-1], max(len(before) - 1, 0))] if len(before) else before
-    within = before - first[row[order]]
     rank = np.arange(len(order)) - both.indptr[:-1][row[order]]
-    keep = np.zeros(len(order), bool)
-    keep[order] = (within < ASKED) & (~common[order] | (rank < 3))
-    kept = np.flatnonzero(keep)
+    asked = (_before(square[order], both.indptr) < ASKED) & (~common[order] | (rank < 3))
+    texts = np.where(asked, texts[order], 0)
+    cut = asked & (_before(texts, both.indptr) + texts > MOST)
+    kept = np.sort(order[asked & ~cut])
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=both.shape[0]))])
-    return sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
+    asking = sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
+    return asking, len(np.unique(row[order[cut]]))
+
+
+def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
+    """Sum of the values before each one in its row."""
+    before = np.cumsum(value) - value
+    lengths = np.diff(indptr)
+    start: NDArray[Any] = before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before
+    return np.asarray(before - np.repeat(start, lengths))
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
-    """Texts that ask, and those they find."""
+    """Return indices of queries and of their neighbours."""
     rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start
@@ -199,4 +229,4 @@ def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -
         keep = (column != NOBODY) & (row != column + base.start)
         rows.append(row[keep])
         found.append(column[keep] + base.start)
-    return np.concatenate(rows), np.concatenate(found)
+    return Ends(np.concatenate(rows), np.concatenate(found))

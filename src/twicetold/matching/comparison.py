@@ -17,26 +17,53 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from twicetold.matching.candidates import EXACT, NEAREST, Ends, Pairs, candidates, lexical_rows, pair_dots
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
 from twicetold.matching.senses import Sense
-from twicetold.matching.terms import Csr, Terms
+from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Floats, Ints, Links, merge
 from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
+from twicetold.printable import counted
 
-SHOWN = 5  # features of a pair that are told
+COLUMNS = {"columns_equal": "equal", "columns_near": "near", "columns_contradict": "contradicting"}
 CUT = 0.5  # mean probability of two groups that become one
+LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
+FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
 Encode: TypeAlias = Callable[[Sequence[str], Ints], Dense | None]
 """A function from texts in an order, and their numbers, to (N, D) vectors of length 1; None where there are none."""
 Among: TypeAlias = Callable[[Csr, Dense | None, Ints], Ends]
 """A function from (N, T) rows as of `lexical_rows`, vectors, and the numbers of the texts in that order, to the pairs
 to take, by their positions in it."""
+
+
+def best_cut(probability: NDArray[np.float64], answers: int) -> float:
+    """The probability from which links have the highest expected F1, after answers; `CUT` after few.
+
+    It is half of that F1 (Lipton et al. 2014, "Optimal thresholding of classifiers to maximize F1 measure"), so equal
+    and nearly equal probabilities need no order.
+
+    Args:
+        probability: (P,) of the candidates; 1 or 0 of those that a person was asked about.
+        answers: their number.
+
+    Examples:
+        >>> import numpy as np
+        >>> from twicetold.matching.comparison import best_cut
+        >>> round(best_cut(np.array([0.9, 0.4, 0.1]), answers=20), 3)
+        0.382
+    """
+    if answers < FEWEST_ANSWERS:
+        return CUT
+    ranked = np.sort(probability)[::-1]
+    expected = 2 * np.cumsum(ranked) / (np.arange(1, len(ranked) + 1) + ranked.sum())
+    return max(LEAST_CUT, float(expected.max(initial=0.0)) / 2)
 
 
 def _no_vectors(texts: Sequence[str], numbers: Ints) -> None:
@@ -112,8 +139,7 @@ class Comparison:
     @property
     def blank(self) -> int:
         """Number of texts without a word, a symbol or a vector, so that they are like no other."""
-        rows = (self.terms.letters, self.terms.words, self.terms.symbols)
-        there = np.sum([np.diff(each.indptr) for each in rows], axis=0) > 0
+        there = np.diff(self.terms.letters.indptr) > 0  # symbols are terms of these, too
         if self.vectors is not None:
             there |= self.vectors.any(axis=1)
         return len(there) - int(np.count_nonzero(there))
@@ -145,7 +171,7 @@ class Comparison:
         return self.matcher.probability(self.columns)
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """(P,) log odds of pairs, also of such that are no candidates."""
+        """Return (P,) log odds of pairs, also of such that are no candidates."""
         place, one, other = self._places(left, right)
         unknown = np.flatnonzero(place < 0)
         score = np.empty(len(place), np.float64)
@@ -155,7 +181,7 @@ class Comparison:
         return score
 
     def groups(self, probability: Floats | None = None, cut: float = CUT, rule: Rule = "average") -> Ints:
-        """(N,) groups by probabilities, which are 0 where a pair is no candidate.
+        """Return (N,) groups by probabilities, which are 0 where a pair is no candidate.
 
         Args:
             probability: (C,) of the candidates; None: by the matcher.
@@ -167,18 +193,18 @@ class Comparison:
         return numbered(merge(links, rule=rule, threshold=cut).cut(cut)[self.position])
 
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":
-        """The same with some of the C candidates."""
+        """Return the same with some of the C candidates."""
         one = self.pairs
         cosine = None if one.cosine is None else one.cosine[kept]
-        pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine)
+        pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine, one.unfinished)
         return replace(self, pairs=pairs, columns={name: column[kept] for name, column in self.columns.items()})
 
     def candidate(self, left: Ints, right: Ints) -> Ints:
-        """(P,) place of pairs among the candidates; -1 for others."""
+        """Return (P,) place of pairs among the candidates; -1 for others."""
         return self._places(left, right)[0]
 
     def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "Comparison":
-        """The same with the matcher moved by answers.
+        """Return the same with the matcher moved by answers.
 
         Args:
             left: (A,) texts.
@@ -189,15 +215,27 @@ class Comparison:
         asked = place >= 0
         return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
 
-    def why(self, left: Ints, right: Ints) -> list[str]:
-        """(P,) what adds most to the log odds of each pair, and what takes most away."""
-        place = self.candidate(left, right)
-        known = np.flatnonzero(place >= 0)
-        added = self.matcher.effects(self.columns, place[known])
-        largest = np.argsort(-np.abs(added), axis=1, kind="stable")[:, :SHOWN]
-        reasons = ["a person says so"] * len(place)
-        for row, chosen, number in zip(known.tolist(), largest, added, strict=True):
-            reasons[row] = ", ".join(f"{self.matcher.names[each]} {number[each]:+.2f}" for each in chosen)
+    def best_cut(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> float:
+        """Return the log odds from which links have the highest expected F1, with answers as of `answered`."""
+        place, probability = self.candidate(left, right), self.probability
+        probability[place[place >= 0]] = same[place >= 0]
+        return float(logit(best_cut(probability, len(same))))
+
+    def why(self, left: Ints, right: Ints, texts: Sequence[str]) -> list[str]:
+        """Return (P,) what agrees in each pair, and what contradicts.
+
+        Args:
+            left: (P,) texts.
+            right: (P,) the others.
+            texts: m distinct ones.
+        """
+        reasons, place = [], self.candidate(left, right)
+        for one, other, at in zip(left.tolist(), right.tolist(), place.tolist(), strict=True):
+            told = compared_in_words(texts[one], texts[other])
+            for name, what in COLUMNS.items() if self.also and at >= 0 else ():
+                if count := round(float(self.columns[name][at]) * len(self.also)):
+                    told.append(f"{count} of {counted(len(self.also), 'column')} {what}")
+            reasons.append("; ".join(told) if at >= 0 else "a person says so")
         return reasons
 
     @cached_property
@@ -208,7 +246,7 @@ class Comparison:
         return key[order], order
 
     def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
-        """(P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
+        """Return (P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
         ends = self.position[left], self.position[right]
         one, other = np.minimum(*ends), np.maximum(*ends)
         keys, order = self._keys
@@ -218,7 +256,7 @@ class Comparison:
         return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
 
     def _beside(self, left: Ints, right: Ints) -> Floats:
-        """(P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
+        """Return (P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
         touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
         both = lexical_rows(self.terms)
         cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)

@@ -1,4 +1,4 @@
-"""The matcher: from the features of a pair to the probability that its texts say the same.
+"""The matcher: from the features of a pair to the probability that its texts are duplicates.
 
     p(a, b) = σ(β₀ + Σ_f β_f (x_f − m_f) / s_f)
 
@@ -14,6 +14,7 @@ numbers are JSON in the package.
 Shape letters: P pairs, F features, K kinds, A answers.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
 
 GENERIC = "generic.json"
+CHECKSUM = "sha256"  # of the other entries of a file of sets of numbers
 DIGITS = 4  # of a stored number
 DECIMALS = 6  # of it at most, as the regression stops at changes of this size
 ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
 ANCHOR = 30.0  # answers that all of them weigh
 UNSURE = 0.05  # probability of which a pair is sure
+LARGEST = 1e9  # number, and reciprocal of a scale or spread: sums and quotients of such are finite
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Matcher:
 
     @classmethod
     def generic(cls, sense: Sense = "same", *, vectors: bool, records: bool = False) -> "Matcher":
-        """The one in the package.
+        """Return the one in the package.
 
         Args:
             sense: what "the same" means.
@@ -80,11 +83,11 @@ class Matcher:
         return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
 
     def probability(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         return np.asarray(expit(self.log_odds(columns)), np.float64)
 
     def log_odds(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P,) of pairs with these features."""
+        """Return (P,) of pairs with these features."""
         self._require(columns)
         weights = self.coefficients[1:] / self.scale
         score = np.full(len(columns[self.names[0]]), self.coefficients[0] - self.mean @ weights)
@@ -93,7 +96,7 @@ class Matcher:
         return np.asarray(score, np.float64)
 
     def answered(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
-        """The matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
+        """Return the matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
 
         Args:
             columns: features of P pairs.
@@ -116,7 +119,7 @@ class Matcher:
         return replace(self, coefficients=found)
 
     def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
-        """Some pairs that the generic matcher is sure of, and what it says of them.
+        """Return some pairs that the generic matcher is sure of, and what it says of them.
 
         Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
         """
@@ -127,25 +130,15 @@ class Matcher:
         sure = np.abs(expected - 0.5) > 0.5 - UNSURE
         return some[sure], expected[sure]
 
-    def contributions(self, columns: "Mapping[str, Column]", pair: int) -> dict[str, float]:
-        """Terms of the log odds of a pair by feature, the largest first; they and the intercept make the sum."""
-        row = self.effects(columns, np.array([pair]))[0]
-        return {self.names[place]: float(row[place]) for place in np.argsort(-np.abs(row), kind="stable")}
-
-    def effects(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64]) -> Floats:
-        """(P, F) terms of the log odds of some pairs by feature; `pairs` are their positions in the columns."""
-        rows = self._rows({name: columns[name][pairs] for name in self.names})
-        return np.asarray(rows[:, 1:] * self.coefficients[1:])
-
     def to_json(self) -> dict[str, Any]:
-        """Names and numbers, to `DIGITS` digits."""
+        """Return names and numbers, to `DIGITS` digits."""
         numbers = {name: _rounded(getattr(self, name)) for name in ("mean", "scale", "coefficients", "kinds")}
         moved = {} if np.array_equal(self.coefficients, self.prior) else {"prior": _rounded(self.prior)}
         return {"names": list(self.names), **numbers, **moved, "spread": self.spread}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`.
+        """Invert `to_json`.
 
         Raises:
             ValueError: if numbers are missing, too many, or not finite.
@@ -156,13 +149,17 @@ class Matcher:
                 np.asarray(stored[name], np.float64) for name in ("mean", "scale", "coefficients", "kinds")
             )
             prior = np.asarray(stored.get("prior", coefficients), np.float64)
-            found = cls(names, mean, scale, coefficients, prior, kinds.reshape(-1, len(names) + 1), stored["spread"])
+            kinds, spread = kinds.reshape(-1, len(names) + 1), float(stored["spread"])
+            found = cls(names, mean, scale, coefficients, prior, kinds, spread)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"expected the numbers of a matcher, as to_json gives them: {error}") from error
-        if not (len(mean) == len(scale) == len(names) == len(coefficients) - 1 == len(prior) - 1):
+        shapes = [each.shape for each in (mean, scale, coefficients[1:], prior[1:])]
+        if shapes != [(len(names),)] * 4 or not len(coefficients) == len(prior) == len(names) + 1:
             raise ValueError(f"expected numbers for {len(names)} features and an intercept, got {len(coefficients)}")
-        if not all(np.isfinite(part).all() for part in (mean, scale, coefficients, prior, found.kinds)):
-            raise ValueError("expected finite numbers, some are NaN or infinite")
+        if not all((np.abs(part) <= LARGEST).all() for part in (mean, scale, coefficients, prior, kinds, spread)):
+            raise ValueError(f"expected finite numbers up to {LARGEST:g}, some are NaN, infinite or larger")
+        if not (np.append(scale, spread) >= 1 / LARGEST).all():
+            raise ValueError(f"expected scales and a spread of at least {1 / LARGEST:g}, got {min(*scale, spread):g}")
         return found
 
     def _require(self, columns: "Mapping[str, Column]") -> None:
@@ -170,21 +167,37 @@ class Matcher:
             raise ValueError(f"expected columns of all features of the matcher, there is no {', '.join(missing)}")
 
     def _rows(self, columns: "Mapping[str, Column]") -> Floats:
-        """(P, F + 1) standardised, after a column of ones."""
+        """Return (P, F + 1) standardised, after a column of ones."""
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
 
 
 def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
-    """Name of a set of numbers in the package."""
+    """Name a set of numbers in the package."""
     return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
+
+
+def checksum(sets: Mapping[str, Any]) -> str:
+    """SHA-256 of sets of numbers by name, whatever their order and the white space of the file."""
+    return hashlib.sha256(json.dumps(sets, sort_keys=True).encode()).hexdigest()
+
+
+def read_sets(text: str) -> dict[str, Any]:
+    """Sets of numbers by name, from the JSON that `tools/learn_matcher.py` writes.
+
+    Raises:
+        ValueError: if it is not what was written.
+    """
+    sets: dict[str, Any] = json.loads(text)
+    if sets.pop(CHECKSUM, None) != checksum(sets):
+        raise ValueError("the numbers of the matcher are damaged, as their checksum differs: install twicetold again")
+    return sets
 
 
 @lru_cache(maxsize=1)
 def _stored() -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads((files(__package__) / GENERIC).read_text(encoding="utf-8"))
-    return stored
+    return read_sets((files(__package__) / GENERIC).read_text(encoding="utf-8"))
 
 
 def _rounded(numbers: Floats) -> Any:

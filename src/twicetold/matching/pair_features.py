@@ -18,7 +18,7 @@ BLOCK = 50_000  # pairs at a time
 
 
 def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
-    """(P,) columns by name; those of vectors only where the pairs have a cosine.
+    """Return (P,) columns by name; those of vectors only where the pairs have a cosine.
 
     Examples:
         >>> from twicetold.matching.candidates import candidates
@@ -41,7 +41,7 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
 
 
 def features_of_texts(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    """The features of two texts alone."""
+    """Return the features of two texts alone."""
     parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
     return {name: column for part in parts for name, column in part.items()}
 
@@ -71,7 +71,7 @@ def _similar(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    """Words that both have, one alone, or one in another spelling; rarity is a share of that of a text's own word."""
+    """Find words that both have, one alone, or in another spelling; rarity is a share of that of a text's own word."""
     top = float(np.log((1 + terms.present.shape[0]) / 2) + 1)
     one, other = terms.present[left], terms.present[right]
     shared = one.multiply(other).tocsr()
@@ -115,22 +115,28 @@ def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    one, other = terms.numbers[left], terms.numbers[right]
-    both = _sum(one.multiply(other))
-    mine, theirs = _sum(one) - both, _sum(other) - both
+    """Numbers and units. Opposite signs contradict as numbers do, and then equal numbers do not agree: €5 and $5."""
+    both, *alone = _both_and_alone(terms.numbers, left, right)
+    both_signs, *signs_alone = _both_and_alone(terms.signs, left, right)
+    differ, signs_differ = (np.minimum(*each) > 0 for each in (alone, signs_alone))
+    mine, theirs = (numbers + signs for numbers, signs in zip(alone, signs_alone, strict=True))
     units = _sum(terms.units[left].multiply(terms.units[right]))
     measures = _sum(terms.measures[left].multiply(terms.measures[right]))
-    symbols = _sum(terms.symbols[left].multiply(terms.symbols[right]))
-    of_one, of_other = _sum(terms.symbols[left]) - symbols, _sum(terms.symbols[right]) - symbols
     return {
-        "numbers_agree": np.log1p(both),
-        "numbers_contradict": ((mine > 0) & (theirs > 0)).astype(np.float32),
-        "numbers_contradict_all": ((mine > 0) & (theirs > 0) & (both == 0)).astype(np.float32),
+        "numbers_agree": np.log1p(both) * ~signs_differ,
+        "numbers_contradict": (differ | signs_differ).astype(np.float32),
+        "numbers_contradict_all": ((differ & (both == 0)) | (signs_differ & (both_signs == 0))).astype(np.float32),
         **_ends("numbers_alone", np.log1p(mine), np.log1p(theirs)),
         "units_agree": np.log1p(measures),
         "units_contradict": np.log1p(np.maximum(units - measures, 0)),
-        "symbols_differ": np.log1p(of_one + of_other),
+        "symbols_differ": np.log1p(np.add(*_both_and_alone(terms.symbols, left, right)[1:])),
     }
+
+
+def _both_and_alone(rows: Csr, left: Rows, right: Rows) -> tuple[Column, Column, Column]:
+    """(P,) numbers of terms that both texts of a pair have, that the left one has alone, and that the right one has."""
+    both = _sum(rows[left].multiply(rows[right]))
+    return both, _sum(rows[left]) - both, _sum(rows[right]) - both
 
 
 def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
@@ -145,7 +151,7 @@ def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
-    """Standing of a pair among all candidates of its two texts.
+    """Return the standing of a pair among all candidates of its two texts.
 
     Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
     mean of all others; over that to the second nearest of a text in the middle of the file.
@@ -174,7 +180,7 @@ def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
 
 
 def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
-    """(N,) the similarity at this place among those of each text, 0 where it has fewer."""
+    """Return (N,) the similarity at this place among those of each text, 0 where it has fewer."""
     found = np.zeros(len(number), np.float32)
     there = number > place
     found[there] = ranked[first[:-1][there] + place]
@@ -182,7 +188,7 @@ def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
 
 
 def _runs(text: Rows, value: Column) -> Rows:
-    """Position of the first of each run of equal similarities of a text."""
+    """Return the position of the first of each run of equal similarities of a text."""
     starts = np.ones(len(text), bool)
     starts[1:] = (text[1:] != text[:-1]) | (value[1:] != value[:-1])
     first: Rows = np.flatnonzero(starts)[np.cumsum(starts) - 1]

@@ -19,6 +19,7 @@ from twicetold.matching.pair_features import Column
 
 POOL = 8  # least certain pairs of which one is drawn, for each question
 SURE = 1e-6
+DIGITS = 6  # of log odds; pairs as doubtful are asked about in the order of their texts
 
 
 class WithCandidates(Protocol):
@@ -36,7 +37,7 @@ class WithCandidates(Protocol):
 def questions(
     compared: WithCandidates, matcher: Matcher, asked: Sequence[int] = (), *, count: int = 1, seed: int = 0
 ) -> NDArray[np.int64]:
-    """(Q,) positions of pairs to ask about, at most `count`; fewer where no others are left.
+    """Return (Q,) positions of pairs to ask about, at most `count`; fewer where no others are left.
 
     Args:
         compared: the file.
@@ -46,7 +47,7 @@ def questions(
         seed: of the draw.
     """
     probability = np.clip(matcher.probability(compared.columns), SURE, 1 - SURE)
-    doubt = np.abs(np.log(probability / (1 - probability)))
+    doubt = np.abs(np.log(probability / (1 - probability))).round(DIGITS)
     doubt[np.asarray(asked, np.int64)] = np.inf
     order = np.lexsort((compared.pairs.right, compared.pairs.left, doubt))
     order = order[np.isfinite(doubt[order])][: POOL * count]

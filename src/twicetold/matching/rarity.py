@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.terms import WORD, Terms, incidence, letter_rows, reweighed
+from twicetold.tables.notation import plain_numbers
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Rarity:
             >>> (rarity.terms(["red shoe", "green shoe"]).idf > 1.2).tolist()  # green, red, shoe
             [True, False, True]
         """
+        folded = list(map(plain_numbers, folded))
         counts = (
             np.bincount(_buckets(names, buckets), np.bincount(rows.indices, minlength=len(names)), minlength=buckets)
             for rows, names in (letter_rows(folded), incidence(map(WORD.findall, folded)))
@@ -49,7 +51,7 @@ class Rarity:
         return cls(len(folded), *(each.astype(np.int64) for each in counts))
 
     def terms(self, folded: Sequence[str]) -> Terms:
-        """Terms of texts in their normal form, weighed by this rarity.
+        """Return terms of texts in their normal form, weighed by this rarity.
 
         The idf of words is scaled, because features divide it by the idf of a word of one of the texts at hand.
         """

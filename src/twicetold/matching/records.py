@@ -1,7 +1,8 @@
 """Features of further columns: of how many the two values are equal, near, contradicting or missing.
 
-Values that read as numbers are near if they differ by less than a tenth of the larger one; others by their letters. A
-generic matcher knows no column by name, so it reads shares over all columns.
+Values are compared by the type of their column (`tables.notation`). The similarity of two numbers is halved by each
+tenth of the larger one between them, that of dates by each 30 days, and that of texts is by their letters and symbols;
+half and more is near. Codes are equal or not. A generic matcher knows no column by name, so it reads shares over all.
 
 Shape letters: N texts, P pairs, C columns.
 """
@@ -11,21 +12,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.features.folded import symbols
 from twicetold.matching.candidates import Pairs, pair_dots
 from twicetold.matching.pair_features import Column, pair_features
-from twicetold.matching.terms import NOT_ALPHANUMERIC, Terms, letter_rows
+from twicetold.matching.terms import Terms, letter_rows, squeeze
+from twicetold.tables.notation import MONEY, Typed, plain_numbers
 
-NEAR_NUMBERS = 0.1  # difference as a share of the larger number
-NEAR_TEXTS = 0.5  # cosine by letters
+NOTHING = " []"  # key of a value without a letter, digit or symbol
+NEAR = 0.5  # similarity
+NEAR_NUMBERS = 0.1  # difference that halves it, as a share of the larger number
+NEAR_DAYS = 30.0
 
 
 def all_features(terms: Terms, pairs: Pairs, also: Sequence[Sequence[str]] = ()) -> dict[str, Column]:
-    """(P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
+    """Return (P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
     return pair_features(terms, pairs) | (record_features(also, pairs) if also else {})
 
 
 def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str, Column]:
-    """(P,) shares of the C columns, and the mean similarity where both values are there.
+    """Return (P,) shares of the C columns, and the mean similarity where both values are there.
 
     Args:
         columns: C of them, N values each in their normal form, empty where one is missing.
@@ -44,28 +49,35 @@ def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str,
 
 
 def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32], ...]:
-    """(P,) whether values are equal, near, missing, and their similarity."""
-    plain = [NOT_ALPHANUMERIC.sub("", value) for value in values]
-    codes = np.unique(np.array(plain, object).astype(str), return_inverse=True)[1]
-    number = np.array([_number(value) for value in values], np.float64)
-    empty = np.array([not value for value in plain], bool)
-    left, right = pairs.left, pairs.right
-    missing = empty[left] | empty[right]
-    larger = np.maximum(np.abs(number[left]), np.abs(number[right]))
-    numeric = np.isfinite(larger)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(number[left] - number[right])
-        equal = ~missing & ((codes[left] == codes[right]) | (numeric & (apart == 0)))
-        share = np.where(numeric, 1 - np.minimum(apart / np.where(larger > 0, larger, 1), 1), 0)
-    letters = pair_dots(letter_rows(values)[0], left, right)
-    similarity = np.where(equal, 1, np.where(numeric, share, letters))
-    near = ~missing & ~equal & (similarity >= np.where(numeric, 1 - NEAR_NUMBERS, NEAR_TEXTS))
+    """Return (P,) whether values are equal, near, missing, and their similarity."""
+    typed, left, right = Typed.of(values), pairs.left, pairs.right
+    plain = list(map(plain_numbers, values))
+    keys = [code or f"{squeeze(text)} {symbols(text)}" for code, text in zip(typed.code, plain, strict=True)]
+    key, empty = _numbered(keys), np.array([each == NOTHING for each in keys], bool)
+    missing, same = empty[left] | empty[right], key[left] == key[right]
+    code = np.array(list(map(bool, typed.code)), bool)
+    letters = np.where(code[left] & code[right], 0, pair_dots(letter_rows(values)[0], left, right))
+    numeric = np.isfinite(typed.number[left]) & np.isfinite(typed.number[right])
+    similarity = np.where(same, 1, np.where(numeric, _nearness(typed, left, right), letters))
+    equal = ~missing & (same | numeric & (similarity == 1))
+    near = ~missing & ~equal & (similarity >= NEAR)
     return tuple(np.asarray(part, np.float32) for part in (equal, near, missing, np.where(missing, 0, similarity)))
 
 
-def _number(value: str) -> float:
-    """NaN for what is no number; digits that begin with 0, as of a code, are none."""
-    try:
-        return float(value) if not (value[:1] == "0" and value[1:2].isdecimal()) else np.nan
-    except ValueError:
-        return np.nan
+def _nearness(typed: Typed, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (P,) 1 for equal numbers or days, halved by each step between them; less where units differ."""
+    one, other = typed.number[left], typed.number[right]
+    step = NEAR_DAYS if typed.dates else NEAR_NUMBERS * np.maximum(np.abs(one), np.abs(other))
+    apart = np.abs(one - other)
+    steps = np.divide(apart, step, out=np.zeros_like(apart), where=apart > 0)
+    unit, stated = _numbered(typed.unit), np.array(list(map(bool, typed.unit)), bool)
+    money = np.isin(np.array(typed.unit, str), list(MONEY.values()))
+    alone = stated[left] != stated[right]
+    of_money = alone & (money[left] | money[right])  # 9.50 may be $9.50, and is no 9.50 kg
+    share = np.select([unit[left] == unit[right], of_money, alone], [1, 1, NEAR], 0)
+    return np.asarray(share * 0.5**steps)
+
+
+def _numbered(values: Sequence[str]) -> NDArray[np.int64]:
+    """(N,) numbers that are the same where values are."""
+    return np.unique(np.array(values, object).astype(str), return_inverse=True)[1]

@@ -28,7 +28,7 @@ def fit_logistic(
     precision: Floats,
     weights: Floats | None = None,
 ) -> Floats:
-    """(F,) coefficients of the greatest posterior density.
+    """Return (F,) coefficients of the greatest posterior density.
 
     Args:
         features: (P, F), with a column of ones for an intercept.

@@ -13,31 +13,36 @@ Shape letters: N texts, W words, T terms of a kind.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.features.folded import symbols
-from twicetold.features.letter_tfidf import LetterTfIdf
+from twicetold.features.folded import FoldedTerms, symbols
 from twicetold.normal_form import normal_form
+from twicetold.tables.notation import MINUS, plain_numbers
 
 Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
 WORD = re.compile(r"[^\W_]+")
-PART = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
+PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
 CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
-NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
+TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
+CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
+SEARCHED = 1 << 20  # letters in which codes are searched for at a time
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
 
@@ -53,13 +58,15 @@ class Terms:
         idf: (W,) of the words.
         vocabulary: the words.
         spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another.
+        crowded: number of words that were not compared with all others by spelling.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
         numbers: (N, T) 1 where a text has a number.
         units: (N, T) 1 where a text has a number before this unit, or after this word.
         measures: (N, T) 1 where a text has this number with this unit or word.
         codes: (N, T) 1 where a text has a code.
         contained: (N, T) 1 where the letters and digits of a text contain the code.
-        symbols: (N, T) 1 where a text has a symbol.
+        symbols: (N, T) 1 where a text has a symbol that is no sign.
+        signs: (N, T) 1 where a text has a sign, as of `is_sign`.
         prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
         length: (N,) letters and digits.
     """
@@ -71,6 +78,7 @@ class Terms:
     idf: NDArray[np.float32]
     vocabulary: list[str]
     spelt: Csr
+    crowded: int
     order: Csr
     numbers: Csr
     units: Csr
@@ -78,12 +86,13 @@ class Terms:
     codes: Csr
     contained: Csr
     symbols: Csr
+    signs: Csr
     prefix: NDArray[np.int32]
     length: NDArray[np.float32]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Terms":
-        """Terms of texts, of which one may be empty.
+        """Return terms of texts, of which one may be empty.
 
         Examples:
             >>> from twicetold.matching.terms import Terms
@@ -95,9 +104,10 @@ class Terms:
 
     @classmethod
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
-        """Terms of texts that are in their normal form."""
+        """Return terms of texts that are in their normal form."""
+        folded = list(map(plain_numbers, folded))
         words = list(map(WORD.findall, folded))
-        squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in folded]
+        squeezed = list(map(squeeze, folded))
         present, vocabulary = incidence(words)
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
@@ -107,7 +117,9 @@ class Terms:
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
         codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
+        marks = list(map(symbols, folded))
         letters, grams = letter_rows(folded)
+        spelt, crowded = _spelt(vocabulary)
         return cls(
             letters=letters,
             grams=grams,
@@ -115,21 +127,28 @@ class Terms:
             present=present,
             idf=idf,
             vocabulary=vocabulary,
-            spelt=_spelt(vocabulary),
+            spelt=spelt,
+            crowded=crowded,
             order=_neighbours(words, vocabulary),
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
             contained=_contained(squeezed, spellings),
-            symbols=incidence(map(symbols, folded))[0],
+            symbols=incidence([mark for mark in some if not is_sign(mark)] for some in marks)[0],
+            signs=incidence(list(filter(is_sign, some)) for some in marks)[0],
             prefix=prefixes_of(squeezed),
             length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
 
 
+def squeeze(text: str) -> str:
+    """The letters and digits of a text with plain numbers, and the points of decimals."""
+    return SQUEEZED.sub(r"\1", text)
+
+
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
-    """(N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
+    """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
     rows = list(terms)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     flat = list(chain.from_iterable(rows))
@@ -140,7 +159,7 @@ def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
 
 
 def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
-    """CSR of float32 with 1 in these cells, of which some may be given twice."""
+    """Return CSR of float32 with 1 in these cells, of which some may be given twice."""
     cells = np.sort(row * max(shape[1], 1) + column)
     cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(shape[1], 1))
@@ -149,7 +168,7 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
-    """Incidence, as `incidence` gives it, of terms of some of the rows; the others have none."""
+    """Return incidence, as `incidence` gives it, of terms of some of the rows; the others have none."""
     some, vocabulary = incidence(terms)
     entries = np.zeros(count + 1, np.int64)
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
@@ -158,7 +177,7 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
 
 
 def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Csr:
-    """(N, T) 1 where a text has a pair of neighbouring words."""
+    """Return (N, T) 1 where a text has a pair of neighbouring words."""
     place = {word: number for number, word in enumerate(vocabulary)}
     row = np.repeat(np.arange(len(words)), np.fromiter(map(len, words), np.int64, len(words)))
     word = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int64, len(row))
@@ -170,15 +189,15 @@ def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Cs
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
-    """(N, T) TF-IDF of letter trigrams, of unit length, of texts in their normal form, and the trigrams."""
-    if not any(map(WORD.search, folded)):
+    """Return (N, T) TF-IDF of trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
+    if not any(WORD.search(text) or symbols(text) for text in folded):
         return sparse.csr_array((len(folded), 0), dtype=np.float32), []
-    fitted = LetterTfIdf(3).fit(folded)
-    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.letter_grams_
+    fitted = FoldedTerms(3).fit(folded)
+    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.get_feature_names_out().tolist()
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
-    """Terms with another idf of each letter trigram and of each word, in place of those of these texts."""
+    """Return terms with another idf of each letter trigram and of each word, in place of those of these texts."""
     found_in = np.bincount(terms.letters.indices, minlength=terms.letters.shape[1])
     factor = letters / (np.log((1 + terms.letters.shape[0]) / (1 + found_in)) + 1)
     rows = terms.letters.copy()
@@ -188,7 +207,7 @@ def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.f
 
 
 def unit(rows: Csr) -> Csr:
-    """The rows, scaled in place to unit length."""
+    """Return the rows, scaled in place to unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
     rows.data *= np.repeat(scale, np.diff(rows.indptr)).astype(np.float32)
@@ -196,20 +215,25 @@ def unit(rows: Csr) -> Csr:
 
 
 def _plain(number: str) -> str:
-    whole, _, fraction = number.partition(".")
-    fraction = fraction.rstrip("0")
-    return (whole.lstrip("0") or "0") + ("." + fraction if fraction else "")
+    """A number without zeros before it, with its sign."""
+    digits = number.lstrip(MINUS + "0") or "0"
+    return "-" * (not number[0].isdecimal()) + "0" * digits.startswith(".") + digits
 
 
 def codes_of(text: str) -> list[str]:
-    """Codes of a text, without their signs."""
-    found = (NOT_ALPHANUMERIC.sub("", code) for code in CODE.findall(text) if DIGIT.search(code))
-    return [code for code in found if len(code) in CODE_LENGTHS]
+    """Return codes of a text, without their signs."""
+    found = (squeeze(code) for code in CODE.findall(text) if DIGIT.search(code))
+    return [code for code in found if len(code) - code.count(".") in CODE_LENGTHS]
 
 
 def numbers_of(parts: Sequence[str]) -> list[str]:
-    """Numbers among the parts of a text, without zeros that say nothing."""
-    return [_plain(part) for part in parts if part[0].isdecimal()]
+    """Return numbers among the parts of a text, without zeros that say nothing."""
+    return [_plain(part) for part in parts if part[-1].isdecimal()]
+
+
+def is_sign(symbol: str) -> bool:
+    """True if texts contradict each other by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
+    return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
 
 
 def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
@@ -217,58 +241,104 @@ def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Numbers with the short word after them, or else the word before them."""
+    """Return numbers with the short word after them, or else the word before them."""
     found = []
     for place, part in enumerate(parts):
-        if part[0].isdecimal():
-            after = parts[place + 1] if place + 1 < len(parts) else ""
-            if after and not after[0].isdecimal() and len(after) <= UNIT:
+        if part[-1].isdecimal():
+            after = parts[place + 1] if place + 1 < len(parts) else "0"
+            if not after[-1].isdecimal() and len(after) <= UNIT:
                 found.append((after, _plain(part)))
-            elif place and not parts[place - 1][0].isdecimal():
+            elif place and not parts[place - 1][-1].isdecimal():
                 found.append(("<" + parts[place - 1], _plain(part)))
     return found
 
 
+def compared_in_words(one: str, other: str) -> list[str]:
+    """Describe what two texts have in common, and what only one of them has.
+
+    Examples:
+        >>> from twicetold.matching.terms import compared_in_words
+        >>> compared_in_words("Onkyo TX-SR706, 500 W", "onkyo txsr706 800 W")
+        ['2 of 7 words in both', 'same code: txsr706', 'numbers differ: 500 and 800']
+    """
+    one, other = map(plain_numbers, normal_form([one, other]))
+    words, others = set(WORD.findall(one)), set(WORD.findall(other))
+    told = [f"{len(words & others)} of {len(words | others)} words in both"]
+    codes = set(codes_of(one)), set(codes_of(other))
+    squeezed = squeeze(one), squeeze(other)
+    numbers = [set(numbers_of(PART.findall(CODE.sub(_without_code, side)))) for side in (one, other)]
+    same = {code for code in codes[0] | codes[1] if code in squeezed[0] and code in squeezed[1]}
+    for noun, both, sides in (("code", same, codes), ("number", numbers[0] & numbers[1], numbers)):
+        mine, theirs, shared = (", ".join(sorted(some)[:TOLD]) for some in (sides[0] - both, sides[1] - both, both))
+        told += [f"same {noun}: {shared}"] if shared else []
+        if mine and theirs:
+            told.append(f"{noun}s differ: {mine} and {theirs}")
+        elif mine or theirs:
+            told.append(f"{noun} in one text only: {mine or theirs}")
+    return told
+
+
+def _without_code(run: re.Match[str]) -> str:
+    return " " if codes_of(run[0]) else run[0]
+
+
 def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:
-    """(n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
+    """Return (n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
     fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
     return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
 
 
 def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Hashes of windows that are one letter longer."""
+    """Return hashes of windows that are one letter longer."""
     hashes = (hashes + letters) * MULTIPLIER
     return hashes ^ (hashes >> np.uint64(29))
 
 
 def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
-    """(N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+    """Return (N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+    sizes, hashes = np.fromiter(map(len, codes), np.int64, len(codes)), {}
+    for size in np.unique(sizes).tolist():
+        wanted = np.flatnonzero(sizes == size)
+        keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
+        order = np.argsort(keys)
+        hashes[size] = keys[order], wanted[order]
+    block = np.cumsum(np.fromiter(map(len, squeezed), np.int64, len(squeezed))) // SEARCHED
+    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max)).tolist() if codes else []
+    found = [(np.empty(0, np.int64),) * 2]
+    for start, stop in pairwise(edges):
+        text, code = _codes_within(squeezed[start:stop], hashes)
+        found.append((start + text, code))
+    rows, columns = map(np.concatenate, zip(*found, strict=True))
+    return _ones(rows, columns, (len(squeezed), len(codes)))
+
+
+def _codes_within(
+    squeezed: Sequence[str], codes: Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Texts and the codes that they contain, from sorted hashes of codes and their numbers by size."""
     lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
     letters = _points(squeezed)
     text, ends = np.repeat(np.arange(len(squeezed)), lengths), np.repeat(np.cumsum(lengths), lengths)
     digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
-    sizes = np.fromiter(map(len, codes), np.int64, len(codes))
-    longest = int(sizes.max(initial=0))
     start = np.arange(len(letters))
-    start = start[digits[np.minimum(start + longest, ends)] > digits[:-1]]  # no code begins elsewhere
+    start = start[digits[np.minimum(start + max(codes), ends)] > digits[:-1]]  # no code begins elsewhere
     hashes = np.zeros(len(start), np.uint64)
-    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for size in range(1, longest + 1):
+    rows, columns = [], []
+    for size in range(1, max(codes) + 1):
         whole = start + size <= ends[start]
         start, hashes = start[whole], hashes[whole]
         hashes = _longer(hashes, letters[start + size - 1])
-        if len(wanted := np.flatnonzero(sizes == size)):
-            keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
-            order = np.argsort(keys)
-            place = np.minimum(np.searchsorted(keys[order], hashes), len(keys) - 1)
-            there = keys[order][place] == hashes
+        if size in codes:
+            keys, number = codes[size]
+            place = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
+            there = keys[place] == hashes
             rows.append(text[start[there]])
-            columns.append(wanted[order[place[there]]])
-    return _ones(np.concatenate(rows), np.concatenate(columns), (len(squeezed), len(codes)))
+            columns.append(number[place[there]])
+    return np.concatenate(rows), np.concatenate(columns)
 
 
 def _points(texts: Sequence[str]) -> NDArray[np.uint32]:
-    """Code points of all texts, one after another."""
+    """Return code points of all texts, one after another."""
     return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -279,18 +349,26 @@ def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
     return hashes
 
 
-def _spelt(vocabulary: Sequence[str]) -> Csr:
-    """(W, W) words that a deletion makes equal: of a letter of one, or of one of each at the same place."""
+def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
+    """Find words that a deletion makes equal: of a letter of one, or of one of each at the same place.
+
+    Returns:
+        (W, W) 1 where two words are, and the number of words that were not compared with all others, as a deletion
+        makes more than `CROWD` equal.
+    """
     by_key, _ = incidence(map(spellings_of, vocabulary))
+    crowded = np.bincount(by_key.indices, minlength=by_key.shape[1]) > CROWD
+    cut = int(np.count_nonzero(np.diff(by_key[:, crowded].indptr)))
+    by_key = by_key[:, ~crowded]
     near = (by_key @ by_key.T).tocsr()
     near.setdiag(0)
     near.eliminate_zeros()
     near.data[:] = 1
-    return near
+    return near, cut
 
 
 def spellings_of(word: str) -> list[str]:
-    """A word, and what is left of it without each of its letters; nothing of words that are not compared."""
+    """Return a word, and what is left of it without each of its letters; nothing of words that are not compared."""
     if len(word) not in SPELT or not word.isalpha():
         return []
     return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]

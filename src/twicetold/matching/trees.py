@@ -46,7 +46,7 @@ class Trees:
             raise ValueError(f"expected trees over {len(self.names)} features whose nodes lead to later ones")
 
     def log_odds(self, rows: NDArray[Any]) -> Floats:
-        """(P,) of pairs with (P, F) features, in the order of the names."""
+        """Return (P,) of pairs with (P, F) features, in the order of the names."""
         features = np.ascontiguousarray(rows.T, np.float64)
         pair, score = np.arange(len(rows)), np.full(len(rows), float(self.base))
         for feature, threshold, left, right, value in zip(

@@ -93,7 +93,7 @@ class BiMpm(nn.Module):
         self.dropout = dropout
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The mean of the words, (B, E + S), and the words in context, from which the score is made.
+        """Return the mean of the words, (B, E + S), and the words in context, from which the score is made.
 
         The mean is detached: no objective on single texts may train it, because it is not used for search.
         """
@@ -110,7 +110,7 @@ class BiMpm(nn.Module):
         return Encoding(mean.detach(), WordStates(states, offsets, lengths, mean, with_known_token(features)))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word or letter."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word or letter."""
         pair = WordPairs.of(left, right)
         states, offsets = dropout(pair.states, self.dropout, self.training), pair.offsets  # (W, 2 H)
         directions = zip((self.onwards, self.backwards), states.chunk(2, 1), strict=True)
@@ -142,7 +142,7 @@ class Spelling(nn.Module):
         self.last = Pooling("last", hidden)
 
     def forward(self, letters: Int64[Tensor, " K"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "W H"]:
-        """(W, H) from the words' letters, of which word w has those from `offsets[w]` to `offsets[w + 1]`."""
+        """Return (W, H) from the words' letters, of which word w has those from `offsets[w]` to `offsets[w + 1]`."""
         first, which = _distinct(letters, offsets)
         lengths = offsets.diff()[first]  # (U,)
         ends = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
@@ -153,7 +153,7 @@ class Spelling(nn.Module):
 
 
 def letters_of(words: SparseRows, first: int) -> tuple[Int64[Tensor, " K"], Int64[Tensor, " _"]]:
-    """The letters of each word, and (W + 1,) offsets.
+    """Return the letters of each word, and (W + 1,) offsets.
 
     Args:
         words: W rows of a word's number and then its letters, as columns from `first` on.
@@ -166,7 +166,7 @@ def letters_of(words: SparseRows, first: int) -> tuple[Int64[Tensor, " K"], Int6
 def _distinct(
     letters: Int64[Tensor, " K"], offsets: Int64[Tensor, " _"]
 ) -> tuple[Int64[Tensor, " U"], Int64[Tensor, " W"]]:
-    """The first word of each spelling, and which spelling each word has."""
+    """Return the first word of each spelling, and which spelling each word has."""
     word = torch.repeat_interleave(offsets.diff(), output_size=len(letters))
     within = torch.arange(len(letters), device=letters.device) - offsets[word]
     hashed = ((within << LETTER_BITS) + letters + 1) * KNUTH  # of a letter at its place

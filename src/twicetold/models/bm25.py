@@ -19,11 +19,11 @@ class SymmetricBm25(SparseTower):
     """
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The rows of counts and impacts, unscaled."""
+        """Return the rows of counts and impacts, unscaled."""
         return Encoding(features)
 
     def search_vectors(self, encoding: Encoding) -> tuple[SparseRows, SparseRows]:
-        """⟨[tf | impact], ½ [impact | tf]⟩: with halves swapped, so that counts meet impacts."""
+        """Return ⟨[tf | impact], ½ [impact | tf]⟩: with halves swapped, so that counts meet impacts."""
         rows = sparse(encoding)
         words = self.width // 2
         swapped = (rows.indices + words) % self.width

@@ -57,7 +57,7 @@ class Cdssm(TwoTower):
         return Encoding(embedding * filled(features)[:, None])
 
     def slide(self, parts: Float[Tensor, "W P H"], text: Int64[Tensor, " W"]) -> Float[Tensor, "W H"]:
-        """Σ_p part p of the word at place p of each word's window; a neighbour in another text counts as 0."""
+        """Return Σ_p part p of the word at place p of each word's window; a neighbour in another text counts as 0."""
         middle = self.window // 2
         total = parts[:, middle]
         for place in range(self.window):

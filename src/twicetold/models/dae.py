@@ -67,6 +67,6 @@ class DenoisingAutoencoder(TwoTower):
         return Encoding(embedding, Reconstruction(logits, features))
 
     def hide(self, rows: SparseRows) -> Float[Tensor, "B E"]:
-        """f(x W + b) − f(b)."""
+        """Return f(x W + b) − f(b)."""
         hidden = product(rows, self.weight)  # sparse (B, V) -> (B, E)
         return self.activation(hidden + self.hidden_bias) - self.activation(self.hidden_bias)

@@ -54,7 +54,7 @@ class Dssm(DotProduct):
         return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """Vectors whose dot products are the scores; of two towers, [query | document] and [document | query]."""
+        """Return vectors whose dot products are the scores; of two towers, [query | document], [document | query]."""
         if self.document is not None:
             return super().search_vectors(encoding)
         unit = normalize(dense(encoding), dim=1)

@@ -65,7 +65,7 @@ class DssmMlp(Comparing):
         return divided(self.tower(features), self.own)
 
     def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
-        """(B,) mean output of the network over both orders."""
+        """Return (B,) mean output of the network over both orders."""
         shared = [(u - v).abs(), u * v]
         orders = torch.stack([torch.cat([u, v, *shared], 1), torch.cat([v, u, *shared], 1)])  # 4 (B, D) -> (2, B, 4D)
         compared: Tensor = self.head(orders).squeeze(2).mean(0)  # (2, B, 4D) -> (B,)

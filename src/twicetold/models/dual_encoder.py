@@ -40,7 +40,7 @@ class DualEncoder(DualTower):
         super().__init__(tower(), tower(), embedding=embedding)
 
     def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have a known token."""
+        """Return (B,) which texts have a known token."""
         return with_known_token(features)
 
 

@@ -74,14 +74,14 @@ class FilmBert(TwoTower):
         )
 
     def train(self, mode: bool = True) -> "FilmBert":
-        """Training mode for the convolutions only: the transformer never applies dropout."""
+        """Set the mode of the convolutions only: the transformer never applies dropout."""
         super().train(mode)
         self.frozen.eval()
         return self
 
     @torch.no_grad()
     def token_vectors(self, features: SparseRows) -> Float[Tensor, "K H"]:
-        """(K, H) float16 state of each token."""
+        """Return (K, H) float16 state of each token."""
         states: Tensor = self.frozen(features)
         return states.half()
 
@@ -100,7 +100,7 @@ class FilmBert(TwoTower):
         return Encoding(unit_vectors(embedding) * self.frozen.known(features)[:, None])
 
     def _convolved(self, image: Float[Tensor, "N C T W"], lengths: Int64[Tensor, " N"]) -> Float[Tensor, "N E"]:
-        """The four convolutions; places beyond a text's end are zero before each of them."""
+        """Return the four convolutions; places beyond a text's end are zero before each of them."""
         for convolve in self.convolve[:-1]:
             image = convolve(image).relu() * _inside(image, lengths)
             image = max_pool2d(image, 2, ceil_mode=True)  # (N, C, T, W) -> (N, F, T/2, W/2)
@@ -111,12 +111,12 @@ class FilmBert(TwoTower):
 
 
 def _same(inputs: int, outputs: int, window: tuple[int, int]) -> nn.Module:
-    """A convolution that keeps height and width, with zeros beyond the edges."""
+    """Return a convolution that keeps height and width, with zeros beyond the edges."""
     (above, below), (before, behind) = (((size - 1) // 2, size // 2) for size in window)
     return nn.Sequential(nn.ZeroPad2d((before, behind, above, below)), nn.Conv2d(inputs, outputs, window))
 
 
 def _inside(image: Float[Tensor, "N C T W"], lengths: Int64[Tensor, " N"]) -> Bool[Tensor, "N 1 T 1"]:
-    """Mask of the places that belong to the text."""
+    """Return a mask of the places that belong to the text."""
     time = torch.arange(image.shape[2], device=image.device)
     return (time < lengths[:, None])[:, None, :, None]

@@ -31,5 +31,5 @@ class Ict(DualTower):
         super().__init__(HashingLayer(width, embedding), HashingLayer(width, embedding), embedding=embedding)
 
     def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have a known column."""
+        """Return (B,) which texts have a known column."""
         return filled(features)

@@ -101,7 +101,7 @@ class Ldc(nn.Module):
         self.dropout = dropout
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The mean of the words' vectors, (B, D), and the words themselves, from which the score is made.
+        """Return the mean of the words' vectors, (B, D), and the words themselves, from which the score is made.
 
         The mean is detached: no objective on single texts may train it, because it is not used for search.
         """
@@ -111,7 +111,7 @@ class Ldc(nn.Module):
         return Encoding(mean.detach(), WordStates(vectors, features.offsets, features.lengths, mean, known))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         pair = WordPairs.of(left, right)
         words, offsets = pair.states, pair.offsets  # (W, D)
         with in_full_precision(words.device):
@@ -123,7 +123,7 @@ class Ldc(nn.Module):
         return pair.with_cosine(scores, self.scale)
 
     def _matches(self, words: Float[Tensor, "W D"], facing: Facing) -> Float[Tensor, "W D"]:
-        """ŝ of the words of both texts."""
+        """Return ŝ of the words of both texts."""
         parts = []
         for (one, other), beyond in groups_of_pairs(words, facing):
             lefts = match(one, other, beyond[1], window=self.window)

@@ -79,15 +79,15 @@ class PairMatcher(nn.Module):
         self.register_buffer("words", torch.zeros(columns, buckets, dtype=torch.int64))
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The characters themselves: features need both texts."""
+        """Return the characters themselves: features need both texts."""
         return Encoding(features)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log odds that each pair is the same."""
+        """Return (B,) log odds that each pair is the same."""
         return self.of_features(self.compared(left, right))
 
     def compared(self, left: Encoding, right: Encoding) -> NDArray[np.float32]:
-        """(B, F) features of pairs."""
+        """Return (B, F) features of pairs."""
         one, other = (columns_of(side, len(self.letters)) for side in (left, right))
         count = len(one[0])
         both = [[*first, *second] for first, second in zip(one, other, strict=True)]
@@ -96,7 +96,7 @@ class PairMatcher(nn.Module):
     def pair_features(
         self, columns: Sequence[Sequence[str]], left: NDArray[np.int64], right: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """(B, F) features of pairs.
+        """Return (B, F) features of pairs.
 
         Args:
             columns: M columns of texts in their normal form.
@@ -116,7 +116,7 @@ class PairMatcher(nn.Module):
         return np.concatenate([np.empty((0, len(self.names))), *blocks]).astype(np.float32)
 
     def of_features(self, rows: NDArray[np.float32]) -> Float[Tensor, " B"]:
-        """(B,) log odds of pairs with (B, F) features."""
+        """Return (B,) log odds of pairs with (B, F) features."""
         inputs = torch.from_numpy(rows).to(self.coefficients.device)
         linear = self.coefficients[0] + inputs @ self.coefficients[1:]  # (B, F) -> (B,)
         trees = self.trees()
@@ -127,20 +127,20 @@ class PairMatcher(nn.Module):
         return same - logsigmoid(-both).logsumexp(0)
 
     def trees(self) -> Trees | None:
-        """The trees; None if there are none, or not yet."""
+        """Return the trees; None if there are none, or not yet."""
         if not len(self.feature) or bool(self.base.isnan()):
             return None
         names = ("feature", "threshold", "left", "right", "value", "base")
         return Trees(self.names, **{name: getattr(self, name).cpu().numpy() for name in names})
 
     def rarities(self) -> list[Rarity]:
-        """M of them, of the columns."""
+        """Return M of them, of the columns."""
         counts = zip(self.letters.cpu().numpy(), self.words.cpu().numpy(), strict=True)
         return [Rarity(int(self.texts), letters, words) for letters, words in counts]
 
 
 def columns_of(encoding: Encoding, count: int) -> list[list[str]]:
-    """M columns of the texts whose characters are given.
+    """Return M columns of the texts whose characters are given.
 
     Raises:
         TypeError: if the embedding is dense.
@@ -160,6 +160,6 @@ def columns_of(encoding: Encoding, count: int) -> list[list[str]]:
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[str, ...]:
-    """Features of one column."""
+    """Return features of one column."""
     some = np.zeros(1, np.int64)
     return tuple(features_of_texts(Terms.of(["a"]), some, some))

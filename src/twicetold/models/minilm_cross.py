@@ -46,11 +46,11 @@ class MiniLmCross(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The tokens themselves: the network needs both texts."""
+        """Return the tokens themselves: the network needs both texts."""
         return Encoding(features)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         one, other = left.embedding, right.embedding
         assert isinstance(one, SparseRows)
         assert isinstance(other, SparseRows)

@@ -60,6 +60,6 @@ class MultiViewDssm(DotProduct):
         return Encoding(embedding, Roles(views, views) if self.training else None)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """The embeddings: dot products are means over views of cosines; a view that is empty in a text counts as 0."""
+        """Return the embeddings: dot products are means over views of cosines; an empty view of a text counts as 0."""
         embedding = dense(encoding)
         return embedding, embedding

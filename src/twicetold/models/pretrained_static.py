@@ -86,7 +86,7 @@ class PretrainedStatic(TwoTower):
         return Encoding(summed)
 
     def linear_maps(self) -> tuple[Float[Tensor, "V D"], Float[Tensor, "V D"]]:
-        """(V, D) contribution of each token to an embedding, the same for queries and documents."""
+        """Return (V, D) contribution of each token to an embedding, the same for queries and documents."""
         table: Tensor = self.table
         if self.trained == "low_rank":
             table = table + self.change @ self.directions
@@ -96,7 +96,7 @@ class PretrainedStatic(TwoTower):
 
 
 def _start(vectors: Float[np.ndarray, "T _"], width: int, embedding: int, init: str) -> Float[Tensor, "V D"]:
-    """The table at the start; the unknown token has no vector.
+    """Return the table at the start; the unknown token has no vector.
 
     Columns that have no pretrained vector are random directions, of the vectors' mean length. Beside such columns, the
     vectors may have fewer dimensions than the table: the others are 0.

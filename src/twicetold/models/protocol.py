@@ -22,7 +22,7 @@ class Encoder(Protocol):
         ...
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) one number per pair; higher means more alike."""
+        """Return (B,) one number per pair; higher means more alike."""
         ...
 
     # of nn.Module
@@ -44,7 +44,7 @@ class Searchable(Protocol):
     """The score of a pair is that dot product; if false, pairs are scored in another way."""
 
     def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
-        """Vectors of B texts as queries and as documents."""
+        """Return vectors of B texts as queries and as documents."""
         ...
 
 
@@ -56,7 +56,7 @@ class Linear(Searchable, Protocol):
     """
 
     def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
-        """Contribution of each of V feature columns to the search vectors of a text, as query and as document.
+        """Return what each of V feature columns adds to the search vectors of a text, as query and as document.
 
         Two (V, E) maps, dense, or sparse rows for the lexical families; the same object twice where the roles do not
         differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.
@@ -69,7 +69,7 @@ class Comparing(Protocol):
     """A family that judges a pair by features of both texts."""
 
     def compared(self, left: Encoding, right: Encoding) -> NDArray[np.float32]:
-        """(B, F) features of pairs, in any company the same."""
+        """Return (B, F) features of pairs, in any company the same."""
         ...
 
 
@@ -89,5 +89,5 @@ class OnFrozen(Protocol):
     frozen: nn.Module
 
     def token_vectors(self, features: SparseRows) -> Float[Tensor, "K H"]:
-        """(K, H) float16, one for each of the K tokens; `encode` uses them if they are the `values` of a batch."""
+        """Return (K, H) float16, one for each of the K tokens; `encode` uses them if they are the batch's `values`."""
         ...

@@ -67,7 +67,7 @@ class QueryDocument(DotProduct):
         return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
-        """Vectors whose dot products are the scores: query and document, or [q | d] / √2 and [d | q] / √2."""
+        """Return vectors whose dot products are the scores: query and document, or [q | d] / √2 and [d | q] / √2."""
         if self.directed:
             query, document = dense(encoding).chunk(2, dim=1)
             return query, document

@@ -129,7 +129,7 @@ class Re2(nn.Module):
         self.apply(_initialise)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The mean of the words' vectors, (B, E), and the words themselves, from which the score is made.
+        """Return the mean of the words' vectors, (B, E), and the words themselves, from which the score is made.
 
         The mean is detached: no objective on single texts may train it, because it is not used for search.
         """
@@ -141,7 +141,7 @@ class Re2(nn.Module):
         return Encoding(mean.detach(), words)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
+        """Return (B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         one, other = left.extra, right.extra
         assert isinstance(one, WordRows)
         assert isinstance(other, WordRows)
@@ -182,7 +182,7 @@ class Block(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Float[Tensor, "W D"], offsets: Int64[Tensor, " _"], facing: Facing) -> Float[Tensor, "W H"]:
-        """(W, H) from (W, D)."""
+        """Return (W, H) from (W, D)."""
         c = x
         for convolve in self.encoder:
             c = dropout(gelu(convolve(c, offsets)), self.dropout, self.training)
@@ -207,7 +207,7 @@ class Fusion(nn.Module):
         self.dropout = dropout
 
     def forward(self, z: Float[Tensor, "W D"], aligned: Float[Tensor, "W D"]) -> Float[Tensor, "W H"]:
-        """(W, H) from twice (W, D)."""
+        """Return (W, H) from twice (W, D)."""
         # As published, but without concatenating: [W₁ W₂] [z; z − z'] = (W₁ + W₂) z − W₂ z'; one product of z for all.
         (t1, t2), (d1, d2), (p1, p2) = (g.weight.chunk(2, 1) for g in (self.together, self.difference, self.product))
         bias = torch.cat([self.together.bias, self.difference.bias, self.product.bias])
@@ -218,7 +218,7 @@ class Fusion(nn.Module):
 
 
 def _initialise(layer: nn.Module) -> None:
-    """He et al., ICCV 2015, as in the authors' code; the default initialisation is too small for this depth."""
+    """Initialise as He et al., ICCV 2015, and the authors' code; the default is too small for this depth."""
     if isinstance(layer, (nn.Linear, nn.Conv1d)):
         assert layer.bias is not None
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu" if layer.weight.shape[0] > 1 else "linear")
@@ -226,7 +226,7 @@ def _initialise(layer: nn.Module) -> None:
 
 
 def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> Float[Tensor, "C G"]:
-    """(C, G) the vectors; zeros if they will be loaded.
+    """Return (C, G) the vectors; zeros if they will be loaded.
 
     Raises:
         ValueError: if the vectors have another shape.
@@ -242,14 +242,14 @@ def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> F
 
 
 def _identity(words: SparseRows) -> Int64[Tensor, " W"]:
-    """(W,) a hash of the columns of each word; 0 for an unknown word."""
+    """Return (W,) a hash of the columns of each word; 0 for an unknown word."""
     number = words.indices * KNUTH
     number = (number ^ (number >> 29)) * KNUTH
     return torch.zeros(len(words), dtype=torch.int64, device=number.device).index_add_(0, words.rows(), number)
 
 
 def _shared(left: WordRows, right: WordRows) -> Float[Tensor, " W"]:
-    """(W,) for each word of all left and then all right texts: 1 if the other text of the pair has it, else 0."""
+    """Return (W,) for each word of all left and then all right texts: 1 if the pair's other text has it, else 0."""
 
     def within_pair(side: WordRows) -> Tensor:
         pair = torch.repeat_interleave(side.offsets.diff(), output_size=len(side.identity))

@@ -62,13 +62,13 @@ class StaticMlp(Comparing):
         return divided(product(features, self.weight), self.own)
 
     def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
-        """(B,) the output of the network."""
+        """Return (B,) the output of the network."""
         u, v = self._lengthened(u), self._lengthened(v)
         compared: Tensor = self.head(torch.cat([(u - v).abs(), u * v, cosine[:, None]], 1)).squeeze(1)
         return compared
 
     def _lengthened(self, whole: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
-        """Both kinds of dimensions, scaled to entries of mean square 1."""
+        """Return both kinds of dimensions, scaled to entries of mean square 1."""
         searched = whole.shape[1] - self.own
         parts = whole[:, :searched], whole[:, searched:]
         return torch.cat([normalize(part, dim=1) * part.shape[1] ** 0.5 for part in parts], 1)

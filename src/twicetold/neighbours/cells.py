@@ -50,7 +50,7 @@ class Cells:
 
     @classmethod
     def of(cls, cells: Ints, own: NDArray[Any], visitor: Ints, visited: NDArray[Any]) -> "Cells":
-        """All cells, or some of them.
+        """Return all cells, or some of them.
 
         Args:
             cells: which, ascending.
@@ -65,11 +65,11 @@ class Cells:
         return cls(member, np.append(start, len(member)), visitor[order], np.append(visit, len(order)))
 
     def blocks(self) -> list[tuple[Ints, Ints]]:
-        """The vectors that are compared with each cell, and those in it."""
+        """Return the vectors that are compared with each cell, and those in it."""
         return list(zip(np.split(self.visitor, self.visit[1:-1]), np.split(self.member, self.start[1:-1]), strict=True))
 
     def pairs(self, vectors: Vectors, threshold: float) -> Iterator[Pairs]:
-        """The pairs of a visitor and a member of each cell with ⟨query, document⟩ >= threshold, cell by cell.
+        """Return the pairs of a visitor and a member of each cell with ⟨query, document⟩ >= threshold, cell by cell.
 
         Args:
             vectors: (n, d) as queries and as documents.
@@ -83,17 +83,17 @@ class Cells:
 
 
 def sampled(count: int) -> Ints:
-    """Positions, among so many vectors, of those that centres are computed from."""
+    """Return positions, among so many vectors, of those that centres are computed from."""
     return sample(count, PER_CENTRE * cells_for(count), salt=SEED)
 
 
 def cells_for(count: int) -> int:
-    """Approximate number of cells for so many vectors."""
+    """Return the approximate number of cells for so many vectors."""
     return max(1, round(math.sqrt(count)))
 
 
 def centres_of(vectors: Dense, count: int) -> Dense:
-    """(C, d) centres of about `count` cells of a sample; one thread computes them, so that they are always the same."""
+    """Return (C, d) centres of about `count` cells of a sample; one thread computes them, so they are always equal."""
     count = min(count, len(vectors))
     centres = _k_means(vectors, count)
     own = nearest_centres(vectors, centres, 1)[:, 0]
@@ -105,7 +105,7 @@ def centres_of(vectors: Dense, count: int) -> Dense:
 
 
 def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.int32]:
-    """(n, p) the cells with the most similar centres, the most similar first, equal ones by their number.
+    """Return (n, p) the cells with the most similar centres, the most similar first, equal ones by their number.
 
     A part of the vectors that begins at a multiple of `PART` has the cells that it has in the whole, to the last bit.
     """
@@ -130,7 +130,7 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
 
 
 def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """Most of the pairs i < j with ⟨query_i, document_j⟩ >= threshold, each once; as `dense_join.dense_self_pairs`."""
+    """Find most pairs i < j with ⟨query_i, document_j⟩ >= threshold, each once; as `dense_join.dense_self_pairs`."""
     queries, documents = vectors
     count = len(documents)
     centres = centres_of(documents[sampled(count)], cells_for(count))
@@ -143,7 +143,7 @@ def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs |
 
 
 def once(count: int, left: Ints, right: Ints, dots: NDArray[Any]) -> Pairs:
-    """Each pair once, whichever of its texts found the other."""
+    """Return each pair once, whichever of its texts found the other."""
     keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
     return keys // count, keys % count, dots[first]
 

@@ -14,14 +14,14 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def components(count: int, left: Ints, right: Ints) -> Ints:
-    """(n,) connected component of each text under the pairs left-right, numbered by each one's first text."""
+    """Return (n,) connected component of each text under the pairs left-right, numbered by each one's first text."""
     edges = sparse.coo_array((np.ones(len(left), np.int8), (left, right)), shape=(count, count))
     _, labels = connected_components(edges.tocsr(), directed=False)
     return numbered(labels)
 
 
 def numbered(codes: NDArray[Any]) -> Ints:
-    """(n,) the same groups, numbered from 0 by the position of each one's first text."""
+    """Return (n,) the same groups, numbered from 0 by the position of each one's first text."""
     _, first, place = np.unique(codes, return_index=True, return_inverse=True)
     by_first = np.empty(len(first), np.int64)
     by_first[np.argsort(first)] = np.arange(len(first))

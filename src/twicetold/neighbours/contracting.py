@@ -102,7 +102,7 @@ def _sampled(count: int) -> int:
 
 
 def _hashes(rows: Matrix) -> NDArray[np.uint64]:
-    """(n,) of each vector, whatever its place."""
+    """Return (n,) of each vector, whatever its place."""
     weights = np.random.default_rng(SEED).standard_normal(rows.shape[1])
     # a product by BLAS depends on the place of a row in its last bits
     keys = np.einsum("nd,d->n", rows, weights) if isinstance(rows, np.ndarray) else rows @ weights
@@ -110,7 +110,7 @@ def _hashes(rows: Matrix) -> NDArray[np.uint64]:
 
 
 def _similar(rows: Matrix, active: Ints, some: Ints, allowed: Allowed | None) -> NDArray[np.float32]:
-    """(A, R) dot products; -inf to itself and where a link is not allowed."""
+    """Return (A, R) dot products; -inf to itself and where a link is not allowed."""
     dots = _products(rows[active], rows[some])
     if allowed is not None:
         for column, row in enumerate(some.tolist()):
@@ -127,7 +127,7 @@ def _products(rows: Matrix, others: Matrix) -> NDArray[np.float32]:
 
 
 def _unlinked(linked: NDArray[np.bool_], degree: Ints, least: float) -> Ints:
-    """Places of the sampled texts with at least so many links, most first, without those linked with one before."""
+    """Return places of sampled texts with at least so many links, most first, without those linked with one before."""
     chosen = list[int]()
     for place in np.argsort(-degree, kind="stable").tolist():
         if degree[place] >= least and not linked[place, chosen].any():
@@ -138,7 +138,7 @@ def _unlinked(linked: NDArray[np.bool_], degree: Ints, least: float) -> Ints:
 def _cells(
     rows: Matrix, active: Ints, similarity: NDArray[np.float32], centre: Ints, threshold: float
 ) -> tuple[Ints, Floats]:
-    """(A,) cell of each text, `NONE` if it is in no cell, and its similarity to the mean.
+    """Return (A,) cell of each text, `NONE` if it is in no cell, and its similarity to the mean.
 
     Args:
         rows: (n, D) vectors.
@@ -167,13 +167,13 @@ def _best(score: NDArray[np.float32], threshold: float) -> Ints:
 
 
 def _partners(similarity: NDArray[np.float32], cell: Ints, of_some: Ints, threshold: float) -> Ints:
-    """(A,) place of the most similar sampled text of the same cell, `NONE` if none is similar enough."""
+    """Return (A,) place of the most similar sampled text of the same cell, `NONE` if none is similar enough."""
     inside = np.where(of_some[None, :] == cell[:, None], similarity, -np.inf)
     return np.where(cell != NONE, _best(inside, threshold), NONE)
 
 
 def _merged(rows: Ints, cell: Ints, similarity: Floats) -> Pairs:
-    """Each text with the one of its cell that is most similar to the mean."""
+    """Return each text with the one of its cell that is most similar to the mean."""
     order = np.lexsort((rows, -similarity, cell))
     first = np.append(True, np.diff(cell[order]) > 0)
     centre = rows[order][first][np.cumsum(first) - 1]
@@ -183,7 +183,7 @@ def _merged(rows: Ints, cell: Ints, similarity: Floats) -> Pairs:
 def _cliques(
     rows: Matrix, texts: Ints, cell: Ints, best: Ints, threshold: float, allowed: Allowed | None
 ) -> Iterator[Pairs]:
-    """Links between texts of a cell, those with the same most similar sampled text beside each other."""
+    """Yield links between texts of a cell, those with the same most similar sampled text beside each other."""
     order = np.lexsort((texts, best, cell))
     starts = np.flatnonzero(np.append(True, np.diff(cell[order]) > 0))
     for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):

@@ -53,7 +53,7 @@ class Rotation:
 
     @classmethod
     def of(cls, vectors: Vectors, threshold: float, samples: Sequence[tuple[Ints, Ints]] | None = None) -> "Rotation":
-        """The rotation and the number of columns that cost least.
+        """Return the rotation and the number of columns that cost least.
 
         Args:
             vectors: (n, d) as queries and as documents.
@@ -82,7 +82,7 @@ class Rotation:
         return cls(axes, min(cost, key=lambda kept: cost[kept]))
 
     def reduced(self, vectors: Dense) -> Dense:
-        """(n, r + 1) heads and norms of the rest, or the vectors themselves."""
+        """Return (n, r + 1) heads and norms of the rest, or the vectors themselves."""
         if self.axes is None or self.kept == len(self.axes):
             return np.ascontiguousarray(vectors, np.float32)
         cut = np.empty((len(vectors), self.kept + 1), np.float32)
@@ -93,7 +93,7 @@ class Rotation:
 
 
 def dense_pairs(queries: Dense, documents: Dense, threshold: float, *, reduce: bool = False) -> Pairs:
-    """The pairs of a query and a document with a dot product of at least the threshold, in no order.
+    """Return the pairs of a query and a document with a dot product of at least the threshold, in no order.
 
     Args:
         queries: (n, d).
@@ -112,7 +112,7 @@ def dense_pairs(queries: Dense, documents: Dense, threshold: float, *, reduce: b
 def dense_self_pairs(
     vectors: Vectors, threshold: float, *, most: int, verify: Callable[[Ints, Ints], Pairs] | None = None
 ) -> Pairs | None:
-    """The pairs i < j with ⟨query_i, document_j⟩ >= threshold.
+    """Return the pairs i < j with ⟨query_i, document_j⟩ >= threshold.
 
     Args:
         vectors: (n, d) as queries and as documents, whose dot products are the same for both orders of a pair.
@@ -137,7 +137,7 @@ def pairs_of_blocks(
     samples: Sequence[tuple[Ints, Ints]] | None = None,
     verify: Callable[[Ints, Ints], Pairs] | None = None,
 ) -> Iterator[Pairs]:
-    """The pairs of each block of queries and documents with a dot product of at least the threshold.
+    """Yield the pairs of each block of queries and documents with a dot product of at least the threshold.
 
     Args:
         vectors: (n, d) as queries and as documents.
@@ -166,7 +166,7 @@ def pairs_of_blocks(
 
 
 def gathered(parts: Iterable[Pairs], most: int) -> Pairs | None:
-    """Pairs of several parts; None as soon as there are more than `most`."""
+    """Return pairs of several parts; None as soon as there are more than `most`."""
     held, total = [], 0
     for part in parts:
         total += len(part[0])
@@ -178,19 +178,19 @@ def gathered(parts: Iterable[Pairs], most: int) -> Pairs | None:
 
 
 def verified(queries: Any, left: Ints, documents: Any, right: Ints, threshold: float) -> Pairs:
-    """Those of some pairs of rows, dense or CSR, whose dot product, in full, reaches the threshold."""
+    """Return those of some pairs of rows, dense or CSR, whose dot product, in full, reaches the threshold."""
     dots = row_dots(queries, left, documents, right)
     keep = dots >= threshold
     return left[keep], right[keep], dots[keep]
 
 
 def spread(count: int, most: int) -> Ints:
-    """At most so many rows, evenly spread."""
+    """Choose at most so many rows, evenly spread."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
 def _nearly_above(queries: Dense, documents: Dense, threshold: float) -> tuple[Ints, Ints]:
-    """Pairs of rows whose product reaches the threshold, or nearly so."""
+    """Return pairs of rows whose product reaches the threshold, or nearly so."""
     longest = _longest(queries) * _longest(documents)
     least = np.float32(threshold - ROUNDING * max(longest, abs(threshold)))
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]

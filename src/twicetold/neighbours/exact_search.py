@@ -41,21 +41,21 @@ class Hits:
     """(H,)."""
 
     def nearest(self, k: int) -> "Hits":
-        """The `k` most similar of each query, nearest first, of equal ones the lower row; sorted by query."""
+        """Return the `k` most similar of each query, nearest first, of equal ones the lower row; sorted by query."""
         order = np.lexsort((self.row, -self.similarity, self.query))
         return self.at(order[rank_in_runs(self.query[order]) < k])
 
     def at(self, kept: NDArray[Any] | slice) -> "Hits":
-        """The hits of these numbers, of this mask or of this slice."""
+        """Return the hits of these numbers, of this mask or of this slice."""
         return Hits(self.query[kept], self.row[kept], self.similarity[kept])
 
     def moved(self, *, query: int = 0, row: int = 0) -> "Hits":
-        """The same with numbers of queries and texts from others on."""
+        """Return the same with numbers of queries and texts from others on."""
         return Hits(self.query + query, self.row + row, self.similarity)
 
     @classmethod
     def joined(cls, parts: Sequence["Hits"]) -> "Hits":
-        """All hits of several parts."""
+        """Return all hits of several parts."""
         return cls(
             np.concatenate([np.empty(0, np.int64), *(part.query for part in parts)]),
             np.concatenate([np.empty(0, np.int64), *(part.row for part in parts)]),
@@ -64,7 +64,7 @@ class Hits:
 
 
 def nearest_rows(products: Products, shape: tuple[int, int], k: int, *, tile: tuple[int, int]) -> Hits:
-    """The `k` rows with the largest products with each query, largest first, of equal ones the first; sorted by query.
+    """Find the `k` rows with the largest products with each query, largest first, of equal ones the first; by query.
 
     Args:
         products: of queries and rows.
@@ -87,7 +87,7 @@ def nearest_rows(products: Products, shape: tuple[int, int], k: int, *, tile: tu
 
 
 def _nearest_of(tiles: Iterator[NDArray[np.float32]], k: int) -> Hits:
-    """The `k` largest of each of b rows that come in tiles of some columns."""
+    """Return the `k` largest of each of b rows that come in tiles of some columns."""
     hits, start, fresh = Hits.joined([]), 0, 0
     bound: NDArray[np.float32] = np.full((1, 1), LOWEST)
     for scores in tiles:
@@ -105,7 +105,7 @@ def _nearest_of(tiles: Iterator[NDArray[np.float32]], k: int) -> Hits:
 
 
 def _least(hits: Hits, k: int, count: int) -> NDArray[np.float32]:
-    """(b, 1) the smallest product of each query that has k of them; no bound where there are fewer."""
+    """Return (b, 1) the smallest product of each query that has k of them; no bound where there are fewer."""
     least = np.full((count, 1), LOWEST, np.float32)
     last = rank_in_runs(hits.query) == k - 1
     least[hits.query[last], 0] = hits.similarity[last]
@@ -113,12 +113,12 @@ def _least(hits: Hits, k: int, count: int) -> NDArray[np.float32]:
 
 
 def rank_in_runs(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(H,) place of each code among the equal ones before and after it; equal codes follow each other."""
+    """Return (H,) place of each code among the equal ones before and after it; equal codes follow each other."""
     return np.arange(len(codes)) - np.searchsorted(codes, codes)
 
 
 def reached_by(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """(b,) a number that at least k scores of each row reach, and not many more.
+    """Return (b,) a number that at least k scores of each row reach, and not many more.
 
     Where there are many columns it is the k-th largest of the largest scores of blocks of columns, which takes a
     quarter of the time of the k-th largest score.
@@ -133,7 +133,7 @@ def reached_by(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
 
 
 def true_places(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Indices of the true values of a mask with few; eight values are looked at together."""
+    """Return indices of the true values of a mask with few; eight values are looked at together."""
     flat = mask.ravel()
     eights = len(flat) // 8 * 8
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()
@@ -143,7 +143,7 @@ def true_places(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def tile_products(queries: NDArray[np.float32], texts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(b, w) dot products of a tile, in memory of this thread that the next call uses again.
+    """Return (b, w) dot products of a tile, in memory of this thread that the next call uses again.
 
     With fresh memory a product of NumPy or PyTorch takes half as long again.
     """

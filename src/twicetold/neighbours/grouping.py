@@ -62,7 +62,7 @@ class Links:
 
     @classmethod
     def of(cls, count: int, left: ArrayLike, right: ArrayLike, similarity: ArrayLike) -> "Links":
-        """Links from pairs in any order, each once or several times: the highest similarity of a pair counts.
+        """Return links from pairs in any order, each once or several times: the highest similarity of a pair counts.
 
         Raises:
             ValueError: if a text is outside of 0 .. n - 1, or a similarity is not finite.
@@ -70,7 +70,7 @@ class Links:
         one, other = np.asarray(left, np.int64), np.asarray(right, np.int64)
         value = np.asarray(similarity, np.float64)
         if not one.shape == other.shape == value.shape:
-            raise ValueError(f"expected as many of each, got shapes {one.shape}, {other.shape} and {value.shape}")
+            raise ValueError(f"lengths differ: {one.size}, {other.size}, {value.size}")
         if one.size and not (min(one.min(), other.min()) >= 0 and max(one.max(), other.max()) < count):
             raise ValueError(
                 f"expected texts 0 to {count - 1}, got {min(one.min(), other.min())} to {max(one.max(), other.max())}"
@@ -87,11 +87,11 @@ class Links:
         return len(self.left)
 
     def at_least(self, threshold: float) -> "Links":
-        """The links of at least this similarity."""
+        """Return the links of at least this similarity."""
         return self.take(self.similarity >= threshold)
 
     def take(self, keep: NDArray[Any]) -> "Links":
-        """Some of the links, by a mask or by positions."""
+        """Return some of the links, by a mask or by positions."""
         return Links(self.count, self.left[keep], self.right[keep], self.similarity[keep])
 
 
@@ -112,7 +112,7 @@ class Merges:
     similarity: Floats
 
     def cut(self, threshold: float) -> Ints:
-        """(n,) group of each text if only groups of at least this similarity are merged, see `components`."""
+        """Return (n,) group of each text if only groups of at least this similarity are merged, see `components`."""
         keep = self.similarity >= threshold
         return components(self.count, self.left[keep], self.right[keep])
 
@@ -127,7 +127,7 @@ def merge(
     positions: Ints | None = None,
     start: Merges | None = None,
 ) -> Merges:
-    """The merges by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
+    """Merge by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
 
     Args:
         links: of the texts. Those below the threshold matter only to average linkage without vectors.
@@ -195,7 +195,7 @@ def describe(codes: Ints, links: Links) -> GroupTable:
 
 
 def strongest_forest(links: Links) -> Ints:
-    """Positions of the links of a maximum spanning forest, strongest first: as few as hold the components together."""
+    """Find the links of a maximum spanning forest, strongest first: as few as hold the components together."""
     order = np.argsort(-links.similarity, kind="stable")
     cost = np.arange(1, len(order) + 1, dtype=np.float64)
     graph = sparse.coo_array((cost, (links.left[order], links.right[order])), shape=(links.count, links.count))
@@ -220,7 +220,7 @@ class _Edges(NamedTuple):
         return _Edges(*(field[keep] for field in self))
 
     def joined(self) -> "_Edges":
-        """Each pair of groups once; its similarity is not known yet."""
+        """Return each pair of groups once; its similarity is not known yet."""
         low, high = np.minimum(self.one, self.other), np.maximum(self.one, self.other)
         order = np.lexsort((high, low))
         low, high = low[order], high[order]
@@ -253,7 +253,7 @@ def _rounds(
     found: list[tuple[Ints, Ints, Floats]] = []
 
     def merged(edges: _Edges, one: Ints, other: Ints, similarity: Floats) -> _Edges:
-        """The edges once groups are merged."""
+        """Return the edges once groups are merged."""
         nonlocal group
         found.append((one, other, similarity))
         np.add.at(size, one, size[other])
@@ -284,7 +284,7 @@ def _rounds(
 
 
 def _each_others_nearest(edges: _Edges, reaching: Ints, place: Ints) -> Ints:
-    """Positions of the edges that are the strongest one of both their groups."""
+    """Return positions of the edges that are the strongest one of both their groups."""
     one, other = edges.one[reaching], edges.other[reaching]
     order = np.lexsort((_order_of_equals(place[one], place[other]), -edges.similarity[reaching]))
     one, other = one[order], other[order]
@@ -296,7 +296,7 @@ def _each_others_nearest(edges: _Edges, reaching: Ints, place: Ints) -> Ints:
 
 
 def _order_of_equals(one: Ints, other: Ints) -> NDArray[np.uint64]:
-    """A fixed order of pairs that have equal similarities.
+    """Return a fixed order of pairs that have equal similarities.
 
     By position alone, all texts of a group of equals would have the first one as nearest, and one pair would be merged
     a round.

@@ -52,7 +52,7 @@ class NearestTexts:
 
     @classmethod
     def of(cls, hits: Hits, shape: tuple[int, int]) -> "NearestTexts":
-        """From at most k hits of each query, as `Hits.nearest` gives them.
+        """Build from at most k hits of each query, as `Hits.nearest` gives them.
 
         Args:
             hits: of Q queries.
@@ -64,7 +64,7 @@ class NearestTexts:
         return cls(index, similarity)
 
     def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "NearestTexts":
-        """The first `k` neighbours of each row that are kept, in the same order.
+        """Return the first `k` neighbours of each row that are kept, in the same order.
 
         Args:
             keep: (Q, K) of these K neighbours.
@@ -99,7 +99,7 @@ class Index:
         return int(self.texts.shape[0])
 
     def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> NearestTexts:
-        """The `k` most similar texts of each of the (Q, d) queries.
+        """Return the `k` most similar texts of each of the (Q, d) queries.
 
         Args:
             queries: (Q, d) vectors.
@@ -134,7 +134,7 @@ class Index:
 
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
-    """From the rows of b queries to their (b, M) similarities; with sparse vectors, -inf where no term is shared."""
+    """Map the rows of b queries to (b, M) similarities; with sparse vectors, -inf where no term is shared."""
     product = products(queries, texts)
     if not sparse.issparse(queries):
         return product
@@ -148,7 +148,7 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.
 
 
 def products(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
-    """From the rows of b queries to their (b, M) dot products."""
+    """Map the rows of b queries to their (b, M) dot products."""
     if not sparse.issparse(queries):
         asked, columns = (np.asarray(side, np.float32) for side in (queries, texts))
         return lambda rows: asked[rows] @ columns.T
@@ -173,7 +173,7 @@ def products(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.floa
 def row_dots(
     left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(P,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
+    """Return (P,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
     dots = np.empty(len(left_rows), np.float64)
     for start, stop in _blocks(left, left_rows, right, right_rows):
         one, other = left[left_rows[start:stop]], right[right_rows[start:stop]]
@@ -187,7 +187,7 @@ def row_dots(
 def _blocks(
     left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
-    """Blocks of pairs whose rows have at most `GATHERED` numbers on either side, or that are one pair."""
+    """Return blocks of pairs whose rows have at most `GATHERED` numbers on either side, or that are one pair."""
     if isinstance(left, np.ndarray):
         step = max(1, GATHERED // left.shape[1])
         return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]

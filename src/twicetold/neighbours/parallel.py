@@ -33,7 +33,7 @@ def in_parallel(task: Callable[[int], Result], count: int) -> Iterator[Result]:
 
 
 def threads() -> int:
-    """Threads: as many as PyTorch uses, where it is in use; else as OMP_NUM_THREADS says, else as there are cores.
+    """Return as many threads as PyTorch uses, where it is in use; else OMP_NUM_THREADS, else as there are cores.
 
     One, in a thread that is one of several already.
     """
@@ -70,14 +70,14 @@ def _start_worker() -> None:
 
 @cache
 def _libraries() -> Any:
-    """The libraries of linear algebra that are loaded; to look for them takes milliseconds."""
+    """Return the libraries of linear algebra that are loaded; to look for them takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _torch_in_use() -> Any:
-    """The module, if something else has imported it: the import takes a second."""
+    """Return the module, if something else has imported it: the import takes a second."""
     return sys.modules.get("torch")
 
 

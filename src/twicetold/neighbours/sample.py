@@ -13,19 +13,19 @@ SPARE = 6.0  # standard deviations: more are looked at, so that there are enough
 
 
 def mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The mixing of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
+    """Mix as SplitMix64 does (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(state ^ (state >> np.uint64(31)))
 
 
 def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
-    """A hash of each number: SplitMix64's."""
+    """Hash each number by SplitMix64."""
     return mixed((numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt))
 
 
 def sample(count: int, size: int, *, salt: int) -> Ints:
-    """`size` of the numbers 0 .. count - 1, ascending; all of them if there are no more.
+    """Return `size` of the numbers 0 .. count - 1, ascending; all of them if there are no more.
 
     Args:
         count: of the numbers.
@@ -41,7 +41,7 @@ def sample(count: int, size: int, *, salt: int) -> Ints:
 
 
 def _below(count: int, bound: np.uint64, salt: int) -> Iterator[Ints]:
-    """The numbers with a hash below a bound."""
+    """Yield the numbers with a hash below a bound."""
     for start in range(0, count, STEP):
         numbers = np.arange(start, min(start + STEP, count))
         yield numbers[hashed(numbers, salt) < bound]

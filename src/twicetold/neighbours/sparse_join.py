@@ -53,7 +53,7 @@ SHARED = float(np.finfo(np.float32).tiny)  # the least product of sparse rows th
 
 
 def pairs_between(queries: Matrix, documents: Matrix, threshold: float) -> Pairs:
-    """The pairs of a query and a document with a dot product of at least the threshold.
+    """Return the pairs of a query and a document with a dot product of at least the threshold.
 
     Args:
         queries: (n, D), dense or CSR.
@@ -70,13 +70,13 @@ def pairs_between(queries: Matrix, documents: Matrix, threshold: float) -> Pairs
 
 
 def has_dense_columns(rows: Any) -> bool:
-    """True if most of the rows of a CSR matrix have the same columns, such as those of dense vectors beside others."""
+    """Return true if most rows of a CSR matrix have the same columns, such as those of dense vectors beside others."""
     often = np.bincount(rows.indices, minlength=rows.shape[1]) > FULL * rows.shape[0]
     return int(np.count_nonzero(often)) >= FEWEST_FULL
 
 
 def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
-    """The pairs i < j with ⟨row_i, row_j⟩ >= threshold, by prefix filtering.
+    """Return the pairs i < j with ⟨row_i, row_j⟩ >= threshold, by prefix filtering.
 
     Args:
         rows: (n, D) CSR.
@@ -96,7 +96,7 @@ def by_prefixes(rows: Any, threshold: float, *, most: int) -> Pairs | None:
 
 
 def _of_parts(rows: Any, parts: Any, threshold: float, prefixes: "_Prefixes", longest: float) -> Iterator[Pairs]:
-    """The pairs i < j of rows whose rare parts share a column, with ⟨row_i, row_j⟩ >= threshold.
+    """Yield the pairs i < j of rows whose rare parts share a column, with ⟨row_i, row_j⟩ >= threshold.
 
     Args:
         rows: (n, D) CSR.
@@ -131,7 +131,7 @@ def _of_parts(rows: Any, parts: Any, threshold: float, prefixes: "_Prefixes", lo
 
 
 def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """The pairs i < j with ⟨query_i, document_j⟩ >= threshold, by dense bounds or by all products.
+    """Return the pairs i < j with ⟨query_i, document_j⟩ >= threshold, by dense bounds or by all products.
 
     Args:
         vectors: (n, D) CSR as queries and as documents, whose dot products are the same for both orders of a pair.
@@ -163,7 +163,7 @@ def by_all_columns(vectors: Vectors, threshold: float, *, most: int) -> Pairs | 
 
 
 def _divided(rows: Any, columns: Ints) -> tuple[Dense, Any]:
-    """The (n, F) columns as a dense matrix, and the (n, D - F) others as CSR."""
+    """Return the (n, F) columns as a dense matrix, and the (n, D - F) others as CSR."""
     others = np.setdiff1d(np.arange(rows.shape[1]), columns)
     dense = np.empty((rows.shape[0], len(columns)), np.float32)
     parts = []
@@ -175,7 +175,7 @@ def _divided(rows: Any, columns: Ints) -> tuple[Dense, Any]:
 
 
 def _baskets(rows: Any) -> Dense:
-    """(n, B) norms of each row in each basket; the columns that most rows have are dealt first."""
+    """Return (n, B) norms of each row in each basket; the columns that most rows have are dealt first."""
     count, width = rows.shape
     order = np.argsort(-np.bincount(rows.indices, minlength=width), kind="stable")
     basket = np.empty(width, np.int64)
@@ -201,13 +201,13 @@ class _Prefixes:
     norm: Floats
 
     def most(self, left: Ints, right: Ints) -> Floats:
-        """(L,) what the columns before the rare part of either row add at most to the dot product."""
+        """Return (L,) what the columns before the rare part of either row add at most to the dot product."""
         edge = np.maximum(self.edge[left], self.edge[right])
         return np.asarray(self.norm[left, edge] * self.norm[right, edge])
 
 
 def _parts(rows: Any, bound: float) -> tuple[Any, _Prefixes]:
-    """The rare parts as CSR, and what is known of the common ones, whose norms are at most a bound."""
+    """Return the rare parts as CSR, and what is known of the common ones, whose norms are at most a bound."""
     count, width = rows.shape
     number = np.repeat(np.arange(count), np.diff(rows.indptr))
     frequency = np.bincount(rows.indices, minlength=width)
@@ -232,12 +232,12 @@ def _parts(rows: Any, bound: float) -> tuple[Any, _Prefixes]:
 
 
 def _work(rows: Any) -> Floats:
-    """(n,) products of entries of each row with those of all rows."""
+    """Return (n,) products of entries of each row with those of all rows."""
     return np.asarray(rows.astype(bool).astype(np.float64) @ np.bincount(rows.indices, minlength=rows.shape[1]))
 
 
 def _bounds(rows: Any, threshold: float) -> Dense | None:
-    """(n, F + B) vectors whose dot products are bounds; None if too many of these reach the threshold."""
+    """Return (n, F + B) vectors whose dot products are bounds; None if too many of these reach the threshold."""
     often = np.bincount(rows.indices, minlength=rows.shape[1])
     often[np.argsort(-often, kind="stable")[MOST_OFTEN:]] = 0
     dense, rest = _divided(rows, np.flatnonzero(often > OFTEN * rows.shape[0]))

@@ -33,7 +33,7 @@ def write_arrays(plan: Plan, stage: str, name: str, **arrays: NDArray[Any]) -> N
 
 
 def mapped(plan: Plan, stage: str, name: str, kind: str) -> NDArray[Any]:
-    """An array of a task.
+    """Return an array of a task.
 
     Raises:
         OSError: if it is not there.
@@ -43,17 +43,17 @@ def mapped(plan: Plan, stage: str, name: str, kind: str) -> NDArray[Any]:
 
 
 def in_memory(plan: Plan, stage: str, names: Sequence[str], kind: str) -> NDArray[Any]:
-    """The numbers of several tasks, one array after another."""
+    """Return the numbers of several tasks, one array after another."""
     return np.concatenate([np.empty(0, np.int64), *(mapped(plan, stage, name, kind) for name in names)])
 
 
 def block(plan: Plan, name: str) -> Dense:
-    """(b, D) vectors of a block of distinct texts."""
+    """Return (b, D) vectors of a block of distinct texts."""
     return np.array(mapped(plan, "encode", name, "vectors"))
 
 
 def of_texts(plan: Plan, kind: str, numbers: Ints) -> NDArray[Any]:
-    """(k, ...) `vectors`, or `length` in characters, of some distinct texts, which ascend."""
+    """Return (k, ...) `vectors`, or `length` in characters, of some distinct texts, which ascend."""
     ends = np.searchsorted(numbers, np.arange(len(plan.blocks) + 1) * BLOCK)
     like = mapped(plan, "encode", plan.blocks[0], kind)
     found = np.empty((len(numbers), *like.shape[1:]), like.dtype)
@@ -75,7 +75,7 @@ class Numbers(NamedTuple):
 
     @classmethod
     def read(cls, plan: Plan, stage: str) -> "Numbers":
-        """From the files of a stage that `write` made."""
+        """Read the files of a stage that `write` made."""
         return cls(mapped(plan, stage, "all", "without"))
 
     @classmethod
@@ -85,16 +85,16 @@ class Numbers(NamedTuple):
         return cls(without)
 
     def ranks(self, numbers: Ints) -> Ints:
-        """(K,) how many are below each number."""
+        """Return (K,) how many are below each number."""
         return numbers - np.searchsorted(self.without, numbers)
 
     def numbers(self, ranks: Ints) -> Ints:
-        """(K,) the number of each rank."""
+        """Return (K,) the number of each rank."""
         return ranks + np.searchsorted(self.without - np.arange(len(self.without)), ranks, side="right")
 
 
 def in_numbers(links: Iterable[Pairs], left: Ints, right: Ints) -> Iterator[Pairs]:
-    """Links between rows as those between the texts of these numbers, the lower one first; none of a text to itself."""
+    """Yield links between rows as links between their texts, the lower number first; none of a text to itself."""
     for one, other, dot in links:
         low, high = np.minimum(left[one], right[other]), np.maximum(left[one], right[other])
         apart = low < high
@@ -118,6 +118,6 @@ def write_links(path: Path, links: Iterable[Pairs]) -> int:
 
 
 def read_links(path: Path) -> Iterator[NDArray[Any]]:
-    """Links of a file, chunk by chunk."""
+    """Yield links of a file, chunk by chunk."""
     for begin in range(0, path.stat().st_size, CHUNK * LINK.itemsize):
         yield np.fromfile(path, LINK, CHUNK, offset=begin)

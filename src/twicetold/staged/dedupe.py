@@ -13,7 +13,6 @@ time, or on what runs them:
 5. A component is grouped by one task, however large it is.
 """
 
-import json
 import math
 import shutil
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_
 from twicetold.dedupe.options import EXACT_UP_TO, of_stage
 from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stored import json_object
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
@@ -59,14 +59,14 @@ class FolderGroups:
     cells: int
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as it is printed and written."""
+        """Return the summary as it is printed and written."""
         return {**vars(self), "summary": self.summary.to_json()}
 
 
 def dedupe_folder(
     folder: Path, settings: Settings, launch: Launch, *, progress: Progress = lambda _: None
 ) -> FolderGroups:
-    """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
+    """Group the rows of all parts of a folder; the same call resumes after an interruption.
 
     Args:
         folder: of the parts.
@@ -82,7 +82,7 @@ def dedupe_folder(
     """
     out = Path(settings.out)
     stages = out / STAGES
-    parts = parts_of(folder)
+    parts = parts_of(folder, progress)
     require_own(folder, out, parts)
     model = folder_digest(Path(settings.model))
     state = digest(parts, asdict(settings), model)
@@ -100,9 +100,9 @@ def dedupe_folder(
 
 
 def _earlier_result(out: Path, state: str) -> FolderGroups | None:
-    """The result of an earlier call for the same; None if a part is not as it left it."""
+    """Return the result of an earlier call for the same; None if a part is not as it left it."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        content = json_object(out / SUMMARY, SUMMARY)
         if content.pop("state") == state:
             result = FolderGroups(**{**content, "summary": summary_from_json(content["summary"])})
             dropped = {f"{DROPPED}/{name}": size for name, size in result.dropped_parts.items()}
@@ -150,7 +150,7 @@ class _Stages:
         encoded: dict[str, dict[str, Any]],
         grouped: Sequence[dict[str, Any]],
     ) -> DedupeSummary:
-        """The dedupe in numbers, from what is known of the threshold and what tasks found."""
+        """Return the dedupe in numbers, from what is known of the threshold and what tasks found."""
         plan = self.plan
         counts = replace(
             known.counts,
@@ -224,7 +224,7 @@ class _Stages:
 
 
 def with_shards(plan: Plan) -> Plan:
-    """The plan with numbers of cells and of shards."""
+    """Return the plan with numbers of cells and of shards."""
     if plan.settings.exact or plan.distinct <= EXACT_UP_TO:
         return plan
     once = (4 * plan.width + 16 * PROBES) * plan.distinct
@@ -236,7 +236,7 @@ def with_shards(plan: Plan) -> Plan:
 
 
 def copies(shards: int) -> float:
-    """To how many of the shards a vector goes, about.
+    """Estimate to how many shards a vector goes.
 
     It visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
     """
@@ -244,7 +244,7 @@ def copies(shards: int) -> float:
 
 
 def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Warnings of links and groups, as of one file, from what each bin says."""
+    """Yield warnings of links and groups, as of one file, from what each bin says."""
     total = sum(bin["links"] for bin in grouped)
     some = [
         np.array(bin["some"])[:, evenly(len(bin["some"][0]), math.ceil(LOOKED_AT * bin["links"] / total))]

@@ -21,7 +21,7 @@ from twicetold.staged.plan import Plan, bounds
 
 
 def centres(plan: Plan, name: str) -> dict[str, Any]:
-    """Cells of dense vectors by k-means of a sample, once, in one process; and which shard has which cells.
+    """Return cells of dense vectors by k-means of a sample, once, in one process; and which shard has which cells.
 
     Returns:
         Number of cells.
@@ -35,7 +35,7 @@ def centres(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
-    """(C,) shard of each cell, of about equal weights."""
+    """Return (C,) shard of each cell, of about equal weights."""
     shard = np.zeros(len(centres), np.int64)
     pending = [(np.arange(len(centres)), 0, min(shards, len(centres)))]
     while pending:
@@ -55,7 +55,7 @@ def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
 
 
 def visits(plan: Plan, name: str) -> dict[str, Any]:
-    """The cells that the texts of a block visit, by shard, and the own cell of each text.
+    """Return the cells that the texts of a block visit, by shard, and the own cell of each text.
 
     Returns:
         V.
@@ -71,7 +71,7 @@ def visits(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def links(plan: Plan, name: str) -> dict[str, Any]:
-    """The links in the cells of a shard.
+    """Return the links in the cells of a shard.
 
     Returns:
         Their number, a pair as often as it is in a cell.
@@ -82,7 +82,7 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
-    """Numbers of the texts of a shard, its cells, and vectors."""
+    """Return numbers of the texts of a shard, its cells, and vectors."""
     numbers, own, visitor, cell = [], [], [], []
     total = 0
     for name in plan.blocks:
@@ -100,7 +100,7 @@ def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
 
 
 def links_all(plan: Plan, name: str) -> dict[str, Any]:
-    """The links of a block of dense vectors with itself and with all later blocks, without cells.
+    """Yield the links of a block of dense vectors with itself and with all later blocks, without cells.
 
     Returns:
         Their number.

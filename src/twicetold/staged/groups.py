@@ -26,7 +26,7 @@ LOOKED_AT = 500  # links whose texts are compared
 
 
 def components(plan: Plan, name: str) -> dict[str, Any]:
-    """Connected components of all links, and the bins of components that are grouped together.
+    """Return connected components of all links, and the bins of components that are grouped together.
 
     Returns:
         Number of bins.
@@ -46,7 +46,7 @@ def components(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """Texts with links, ascending, and the first text of the component of each, after further links."""
+    """Return texts with links, ascending, and the first text of the component of each, after further links."""
     names = np.unique(np.concatenate([node, left, right]))
     one, other = (np.searchsorted(names, np.concatenate(side)) for side in ((node, left), (root, right)))
     codes = connected(len(names), one, other)
@@ -54,7 +54,7 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
 
 
 def tasks_of_links(plan: Plan) -> tuple[str, list[str]]:
-    """The stage that found links, and names of its tasks."""
+    """Return the stage that found links, and names of its tasks."""
     return ("links", numbered(plan.shards)) if plan.cells else ("links_all", plan.blocks)
 
 
@@ -65,7 +65,7 @@ def _all(plan: Plan) -> Iterator[NDArray[Any]]:
 
 
 def group(plan: Plan, name: str) -> dict[str, Any]:
-    """The groups of a bin of components, by the rule; rows keep their numbers of the whole.
+    """Return the groups of a bin of components, by the rule; rows keep their numbers of the whole.
 
     Returns:
         Number of links, groups that are chains (`caution.Chains`), and some of the links.
@@ -89,7 +89,7 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
-    """The texts of a bin, ascending, and the links between them, each once."""
+    """Return the texts of a bin, ascending, and the links between them, each once."""
     node, of_node = (mapped(plan, "components", "all", kind) for kind in ("node", "bin"))
     links = np.concatenate([some[of_node[np.searchsorted(node, some["left"])] == number] for some in _all(plan)])
     texts = np.unique(np.concatenate([links["left"], links["right"]]))
@@ -98,7 +98,7 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
 
 
 def number(plan: Plan, name: str) -> dict[str, Any]:
-    """Numbers of groups, by the first text of each, and the rows of representatives.
+    """Return numbers of groups, by the first text of each, and the rows of representatives.
 
     Returns:
         Number of all groups; of those of two or more rows, of rows in these, and of rows of the largest one.
@@ -121,7 +121,7 @@ def number(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _sizes(plan: Plan, firsts: Numbers, node: Ints, first: Ints) -> Ints:
-    """Rows of each group that has a link or a copy."""
+    """Return rows of each group that has a link or a copy."""
     copies = in_memory(plan, "exact", numbered(plan.buckets), "first")
     copied, times = np.unique(firsts.ranks(copies), return_counts=True)
     text = np.union1d(node, copied)

@@ -21,12 +21,12 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_
 
 
 def launcher(workers: int) -> Launch:
-    """Launcher for this process, or for as many processes as there are workers."""
+    """Return a launcher for this process, or for as many processes as there are workers."""
     return here if workers == 1 else Processes(workers)
 
 
 def here(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
-    """One after another in this process."""
+    """Run tasks one after another in this process."""
     for task in tasks:
         run(folder, task)
         yield task

@@ -30,7 +30,7 @@ WORD = ["a"]  # texts that say which vectors a model gives
 
 
 def loaded(folder: str) -> LoadedModel:
-    """The model of a folder, read once in a process, and again if another one is there."""
+    """Return the model of a folder, read once in a process, and again if another one is there."""
     return _loaded(folder, folder_digest(Path(folder)))
 
 
@@ -40,7 +40,7 @@ def _loaded(folder: str, digest: str) -> LoadedModel:
 
 
 def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
-    """Evidence about links, and scores of pairs.
+    """Return evidence about links, and scores of pairs.
 
     Raises:
         TypeError: if the score of a pair is no dot product.
@@ -66,8 +66,8 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
     read = model.trained.read(WORD)
     if not read.searchable:
         raise TypeError(
-            f"{model.folder} scores pairs only: it has no vector per text. Give a model that has one, such as static "
-            "or tfidf"
+            f"{model.folder} scores pairs only: it has no vector per text. Give a model that has a dense one, such "
+            "as static"
         )
     thresholds, pairs = scores_of(model, plan.settings)
     thresholds.link(pairs, plan.settings, 2)
@@ -89,7 +89,7 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def threshold(plan: Plan, name: str) -> dict[str, Any]:
-    """The score from which a pair is a link among so many texts, and what is known of links.
+    """Return the score from which a pair is a link among so many texts, and what is known of links.
 
     Returns:
         `decision` and `constant` as a plan has them, and a `DedupeSummary` of threshold and warnings in JSON.
@@ -103,7 +103,7 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def encode(plan: Plan, name: str) -> dict[str, Any]:
-    """A block of distinct texts to their vectors.
+    """Encode a block of distinct texts.
 
     Returns:
         Number of texts without a term that the model knows, and sentences on how texts are unlike the model's.

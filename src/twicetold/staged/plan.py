@@ -1,13 +1,13 @@
 """The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from twicetold.dedupe.options import KEEP, DedupeOptions
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stored import json_object
 from twicetold.files import write_json
 from twicetold.tables.streams import compression_of
 
@@ -106,7 +106,7 @@ class Plan:
 
     @classmethod
     def read(cls, folder: Path) -> "Plan":
-        """The plan of a folder.
+        """Return the plan of a folder.
 
         Raises:
             FileNotFoundError: if there is none.
@@ -114,7 +114,7 @@ class Plan:
         """
         path = folder / PLAN
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content = json_object(path, path.name)
             return cls(
                 folder=folder,
                 settings=Settings(**content.pop("settings")),
@@ -133,7 +133,7 @@ class Plan:
         write_json(self.folder / PLAN, content)
 
     def file(self, stage: str, name: str, kind: str) -> Path:
-        """A file of a stage; what `join` writes is not in the folder of the stages."""
+        """Return a file of a stage; what `join` writes is not in the folder of the stages."""
         if (stage, kind) == ("join", "parquet"):
             return Path(self.settings.out, written(name))
         if (stage, kind) == ("join", "dropped"):
@@ -151,7 +151,7 @@ class Plan:
         return [part.name for part in self.parts]
 
     def part(self, name: str) -> Part:
-        """The part of a name."""
+        """Return the part of a name."""
         return self.parts[self.names.index(name)]
 
     @property
@@ -166,16 +166,16 @@ class Plan:
 
 
 def numbered(count: int) -> list[str]:
-    """Names of so many tasks."""
+    """Return names of so many tasks."""
     return [f"{number:06}" for number in range(count)]
 
 
 def bounds(block: int | str, count: int) -> tuple[int, int]:
-    """First distinct text of a block, and the one after its last."""
+    """Return the first distinct text of a block, and the one after its last."""
     return int(block) * BLOCK, min((int(block) + 1) * BLOCK, count)
 
 
 def written(name: str) -> str:
-    """Name of the part that is written for one that is read: with another suffix for its format and compression."""
+    """Name the part that is written for one that is read: with another suffix for its format and compression."""
     path = Path(name)
     return f"{(Path(path.stem) if compression_of(path) else path).stem}.parquet"

@@ -101,7 +101,7 @@ def run(folder: str | Path, task: Task) -> None:
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:
-    """Content of the mark of a task.
+    """Return the content of the mark of a task.
 
     Raises:
         OSError: if there is none.
@@ -111,7 +111,7 @@ def marked(plan: Plan, stage: str, name: str) -> Done:
 
 
 def done(plan: Plan, task: Task) -> Done | None:
-    """Content of the mark of a task; None if the task is to be done."""
+    """Return the content of the mark of a task; None if the task is to be done."""
     with suppress(OSError, ValueError, TypeError):
         mark = marked(plan, task.stage, task.name)
         if mark.digest != task.digest:
@@ -124,7 +124,7 @@ def done(plan: Plan, task: Task) -> Done | None:
 
 
 def digest(*parts: object) -> str:
-    """Digest of the inputs of a task: numbers, texts, lists of them, digests of other tasks."""
+    """Return the digest of the inputs of a task: numbers, texts, lists of them, digests of other tasks."""
     text = json.dumps([VERSION, *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -169,7 +169,7 @@ class Work:
 
 
 def _mark(plan: Plan, task: Task) -> Done | None:
-    """Content of the mark of a task that has just ended; other machines may see it a moment later."""
+    """Return the content of the mark of a task that has just ended; other machines may see it a moment later."""
     for pause in PAUSES:
         if (mark := done(plan, task)) is not None:
             return mark

@@ -26,7 +26,7 @@ KEY = ("row", "high", "low")  # of a part, sorted by the two halves of the hash
 
 
 def read(plan: Plan, name: str) -> dict[str, Any]:
-    """A part to its texts, and to a hash of each folded text, sorted by the hash.
+    """Read the texts of a part, and a hash of each folded text, sorted by the hash.
 
     Returns:
         Number of its rows, and of the bad ones that were left out, with the first of them; the column with the
@@ -59,13 +59,13 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def hashes_of(texts: list[str]) -> list[bytes]:
-    """16 bytes for each text, the same for texts that are equal in their normal form except for white space."""
+    """Return 16 bytes for each text, the same for texts that are equal in their normal form except for white space."""
     plain = require_texts(folded(pa.array(texts, pa.large_string())))
     return [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in plain.to_pylist()]
 
 
 def exact(plan: Plan, name: str) -> dict[str, Any]:
-    """Rows whose folded texts have equal hashes, of a range of hashes over all parts.
+    """Return rows whose folded texts have equal hashes, of a range of hashes over all parts.
 
     Returns:
         Their number.
@@ -100,12 +100,12 @@ def distinct(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def firsts_of(plan: Plan) -> Numbers:
-    """The rows that are the first of their text."""
+    """Return the rows that are the first of their text."""
     return Numbers.read(plan, "distinct")
 
 
 def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
-    """Texts of some rows, which ascend."""
+    """Return texts of some rows, which ascend."""
     result: list[str] = []
     ends = np.searchsorted(rows, plan.offsets)
     for number in np.flatnonzero(np.diff(ends)).tolist():
@@ -160,7 +160,7 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _with_all(block: Block, columns: list[str]) -> Block:
-    """The rows with all columns; JSON lines may have some in later rows alone."""
+    """Return the rows with all columns; JSON lines may have some in later rows alone."""
     table = block.table
     for name in columns:
         if name not in table.column_names:
@@ -169,7 +169,7 @@ def _with_all(block: Block, columns: list[str]) -> Block:
 
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
-    """(r,) group, row of the representative, and probability, of consecutive rows."""
+    """Return (r,) group, row of the representative, and probability, of consecutive rows."""
     firsts, groups = firsts_of(plan), Numbers.read(plan, "number")
     first = np.arange(start, stop)
     for bucket in numbered(plan.buckets):

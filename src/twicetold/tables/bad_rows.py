@@ -21,6 +21,8 @@ class BadRow(NamedTuple):
     """Expected and actual value: `expected 0, 1, true or false; got 'maybe'`."""
     column: str | None = None
     """The column, if one alone is at fault."""
+    content: str = ""
+    """The line, or the fields of a row without a text; empty of a row of Parquet that is not UTF-8."""
 
     @property
     def why(self) -> str:
@@ -28,7 +30,7 @@ class BadRow(NamedTuple):
         return self.what if self.column is None else f"column {self.column!r}: {self.what}"
 
     def at(self, unit: str) -> str:
-        """The reason with the place, which is a `line` or a `row`."""
+        """Return the reason with the place, which is a `line` or a `row`."""
         return f"{unit} {self.place}{': ' if self.column is None else ', '}{self.why}"
 
 
@@ -38,15 +40,19 @@ class BadRows:
 
     Args:
         unit: what places count, `line` or `row`.
+        rows: all bad rows; None: they are not kept.
     """
 
     unit: str = "line"
     count: int = 0
     listed: list[str] = field(default_factory=list)
+    rows: list[BadRow] | None = None
 
     def add(self, rows: Sequence[BadRow]) -> None:
         """Note rows, in the order of the file."""
         self.count += len(rows)
+        if self.rows is not None:
+            self.rows += rows
         self.listed += [row.at(self.unit) for row in rows[: LISTED - len(self.listed)]]
 
     def __str__(self) -> str:
@@ -54,7 +60,7 @@ class BadRows:
         return "\n".join(f"  {line}" for line in [*self.listed, *more])
 
     def error(self, file: str, way: str) -> ValueError:
-        """The error that names them.
+        """Return the error that names them.
 
         Args:
             file: its name.
@@ -65,17 +71,17 @@ class BadRows:
 
 
 def shown(value: str | None) -> str:
-    """A value for a message, cut where it is long."""
+    """Return a value for a message, cut where it is long."""
     return repr(value) if value is None or len(value) <= 60 else f"{value[:60]!r}…"
 
 
 def not_utf8(text: str) -> str:
-    """Description of the fault of a line that was read with `surrogateescape`, or with another line of its record."""
+    """Describe the fault of a line that was read with `surrogateescape`, or with another line of its record."""
     invalid = INVALID.search(text)
     byte = f"got the byte 0x{ord(invalid[0]) - 0xDC00:02x}" if invalid else "which another line of this row is not"
     return f"expected UTF-8, {byte}. {CONVERT}"
 
 
 def invalid_lines(lines: Sequence[str]) -> set[int]:
-    """Numbers, from 1, of the lines with bytes that are no UTF-8."""
+    """Return numbers, from 1, of the lines with bytes that are no UTF-8."""
     return {number for number, line in enumerate(lines, 1) if not line.isascii() and INVALID.search(line)}

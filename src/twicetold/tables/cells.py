@@ -30,7 +30,7 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 def delimited_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """(R,) values for a delimited file: lists and structs are JSON."""
+    """Return (R,) values for a delimited file: lists and structs are JSON."""
     column = decoded(column)
     if is_text(column.type):
         return column.to_pylist()  # type: ignore[no-any-return]
@@ -41,7 +41,7 @@ def delimited_texts(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def json_texts(column: pa.ChunkedArray) -> list[str]:
-    """(R,) values as JSON."""
+    """Return (R,) values as JSON."""
     column = decoded(column)
     if _is_plain(column.type):
         if pa.types.is_floating(column.type):
@@ -51,7 +51,7 @@ def json_texts(column: pa.ChunkedArray) -> list[str]:
 
 
 def dumped(value: Any) -> str:
-    """A value as JSON; what JSON does not know is the text of it."""
+    """Return a value as JSON; what JSON does not know is the text of it."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -69,7 +69,7 @@ def require_distinct(names: Sequence[str], what: str) -> None:
 
 
 def finite(value: Any) -> Any:
-    """A value of JSON with null for each number in it that is not finite."""
+    """Return a value of JSON with null for each number in it that is not finite."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -78,8 +78,9 @@ def finite(value: Any) -> Any:
 
 
 def json_values(values: pa.Array) -> list[Any]:
-    """(R,) values of any type as those that JSON knows."""
-    values, kind = decoded(values), values.type
+    """Return (R,) values of any type as those that JSON knows."""
+    values = decoded(values)
+    kind = values.type
     if pa.types.is_temporal(values.type):
         return _spelt_times(values)
     if pa.types.is_struct(kind):
@@ -96,18 +97,14 @@ def json_values(values: pa.Array) -> list[Any]:
         rest = iter(json_values(values.flatten()))
         lengths = pc.list_value_length(values).to_pylist()
         return [None if length is None else [next(rest) for _ in range(length)] for length in lengths]
-    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
-        return json_values(values.storage)
     plain = values.to_pylist()
     if pa.types.is_floating(kind):
         return [finite(value) for value in plain]
-    if isinstance(kind, pa.BaseExtensionType):  # a UUID
-        return [None if value is None else str(value) for value in plain]
     return [b64encode(value).decode() if isinstance(value, bytes) else value for value in plain]
 
 
 def _spelt_times(values: pa.Array) -> list[str | None]:
-    """(R,) dates, times and durations; those in years that Arrow cannot spell are in UTC."""
+    """Return (R,) dates, times and durations; those in years that Arrow cannot spell are in UTC."""
     kind = values.type
     texts: list[str | None] = []
     try:

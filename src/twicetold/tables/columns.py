@@ -8,6 +8,7 @@ Shape letters: n rows.
 
 import datetime
 import re
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.errors import require_number
+from twicetold.normal_form import normal_form
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import decoded, is_text, one_piece
+from twicetold.tables.cells import delimited_texts
 from twicetold.tables.texts import only_column, require_encodable, require_values
 
 MISSING = -1  # code of a missing value
@@ -30,8 +33,10 @@ NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+NUMERAL = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?", re.ASCII)
+MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)(?:\.0+)?", re.ASCII)
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
-"""Answers of a person to whether two texts say the same, in small letters."""
+"""Answers of a person to whether two texts are duplicates, in small letters."""
 ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 
@@ -60,7 +65,7 @@ class BadValues(ValueError):
 
 
 def column_of(values: Column) -> pa.Array:
-    """(n,) values as an array of Arrow.
+    """Return (n,) values as an array of Arrow.
 
     Raises:
         TypeError: if they are no column, or of several kinds.
@@ -81,6 +86,8 @@ def column_of(values: Column) -> pa.Array:
     column = decoded(only_column(column))
     if pa.types.is_float16(column.type):  # Arrow has few functions of these
         column = column.cast(pa.float32())
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:  # the same
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
     if is_text(column.type):
         column = pc.utf8_trim_whitespace(column.cast(pa.string()))
         return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
@@ -90,7 +97,7 @@ def column_of(values: Column) -> pa.Array:
 
 
 def _not_of_one_kind(values: Any, error: Exception) -> Exception:
-    """The error to raise for values that Arrow takes for no column; names the first row that is at fault."""
+    """Return the error to raise for values that Arrow takes for no column; names the first row that is at fault."""
     listed = list(values)
     require_encodable(listed)
     known = [(row, value) for row, value in enumerate(listed) if value is not None and value == value]
@@ -105,7 +112,7 @@ def _not_of_one_kind(values: Any, error: Exception) -> Exception:
 
 
 def codes_of(values: Column) -> Ints:
-    """(n,) codes that are the same where values are; `MISSING` for a missing one.
+    """Return (n,) codes that are the same where values are; `MISSING` for a missing one.
 
     Raises:
         TypeError: if they are no column, or lists and the like.
@@ -121,20 +128,47 @@ def codes_of(values: Column) -> Ints:
 
 
 def strings_of(values: Column) -> list[str]:
-    """(n,) values as strings, so that a number is equal to one that is spelt; empty where one is missing.
+    """Return (n,) values as strings, so that a number is equal to one that is spelt; empty where one is missing.
 
     Raises:
         TypeError: if they are no column, or lists and the like.
     """
     column = column_of(values)
+    if pa.types.is_nested(column.type):
+        raise TypeError(f"expected texts, numbers or dates, got {column.type}")
     try:
         return list(pc.fill_null(column.cast(pa.string()), "").to_pylist())
-    except pa.ArrowException as error:
-        raise TypeError(f"expected texts, numbers or dates, got {column.type}") from error
+    except pa.ArrowException:  # bytes that are no texts, a zone that this machine does not know
+        return [value or "" for value in delimited_texts(pa.chunked_array([column]))]
+
+
+def keys_of(values: Column) -> list[str]:
+    """(n,) spellings that are equal where values are, whatever their types; empty where one is missing.
+
+    Texts are in their normal form with single blanks. A number is one however it is spelt (5, 5.0, +5), but 05 is a
+    code; a time is one with and without fractions of 0, and midnight is its day.
+
+    Raises:
+        TypeError: if they are no column, or lists and the like.
+    """
+    column = column_of(values)
+    coded = pa.array(strings_of(column), pa.string()).dictionary_encode()
+    spelt = coded.dictionary.to_pylist()
+    if _is_number(column.type):
+        spelt = [f"{Decimal(value):f}" if value else "" for value in spelt]
+    return [*map([_key(" ".join(form.split())) for form in normal_form(spelt)].__getitem__, coded.indices.to_pylist())]
+
+
+def _key(form: str) -> str:
+    if NUMERAL.fullmatch(form):
+        number = form.lstrip("+").rstrip("0").rstrip(".") if "." in form else form.lstrip("+")
+        return "0" if number == "-0" else number
+    moment = MOMENT.fullmatch(form)
+    return form if moment is None else f"{moment[1]} {moment[2]}".removesuffix(" 00:00").removesuffix(" 00:00:00")
 
 
 def answers_of(values: Column) -> Ints:
-    """(n,) 1 where two texts say the same, 0 where they do not, by a person; `MISSING` where nothing is answered.
+    """Return (n,) 1 where a person said that two texts are duplicates, 0 that they are not; `MISSING` if not answered.
 
     The one rule for answers, of truth values, numbers or texts in any case: 1, 1.0, true, yes and y; 0, 0.0, false, no
     and n; nothing, white space and NaN are no answer.
@@ -157,7 +191,7 @@ def answers_of(values: Column) -> Ints:
 
 
 def numbers_of(values: Column) -> Floats:
-    """(n,) numbers; NaN for a missing one.
+    """Return (n,) numbers; NaN for a missing one.
 
     Raises:
         TypeError: if they are no column, or neither numbers nor texts.
@@ -183,7 +217,7 @@ def numbers_of(values: Column) -> Floats:
 
 
 def times_of(values: Column) -> Floats:
-    """(n,) microseconds since 1970 in UTC, exact until 2255; NaN for a missing one. A time without zone is UTC.
+    """Return (n,) microseconds since 1970 in UTC, exact until 2255; NaN for a missing one. A time without zone is UTC.
 
     Whole numbers are Unix times in seconds, milliseconds, microseconds or nanoseconds, by the size of the largest.
 
@@ -211,7 +245,7 @@ def times_of(values: Column) -> Floats:
 
 
 def size_of(size: Size) -> tuple[float, bool]:
-    """Maximum distance of values, in microseconds if they are times, and whether they are.
+    """Return the maximum distance of values, in microseconds if they are times, and whether they are.
 
     Raises:
         TypeError: if it is neither a number nor a text nor a `timedelta`.
@@ -223,7 +257,8 @@ def size_of(size: Size) -> tuple[float, bool]:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])?", size.strip())
         if match is None:
             raise ValueError(
-                f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}); got {size!r}"
+                f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}), and no share in per "
+                f"cent; got {size!r}"
             )
         timed = match[2] is not None
         value = float(match[1]) * (SECONDS[match[2]] * MICRO if timed else 1)
@@ -236,7 +271,7 @@ def size_of(size: Size) -> tuple[float, bool]:
 
 
 def _parsed(column: pa.Array) -> Floats:
-    """Times that are spelt as in ISO 8601."""
+    """Return times that are spelt as in ISO 8601."""
     require_right(column, pc.match_substring_regex(column, DATE), DATES)
     column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
     zoned = pc.match_substring_regex(column, ZONE)
@@ -255,7 +290,7 @@ def _parsed(column: pa.Array) -> Floats:
 
 
 def castable(values: list[str], kind: pa.DataType) -> bool:
-    """True if all texts can be read as values of a type."""
+    """Return true if all texts can be read as values of a type."""
     try:
         pa.array(values).cast(kind)
     except pa.ArrowException:

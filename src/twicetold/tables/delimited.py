@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from twicetold.printable import counted
+
 SWALLOWED_LINES = 10
 
 
@@ -38,7 +40,7 @@ class Records:
     """Line and reason, in the order of the file."""
 
     def column(self, place: int, rows: int) -> pa.StringArray:
-        """The values of a column, by its number from 0, in the first rows."""
+        """Return the values of a column, by its number from 0, in the first rows."""
         return pa.array(self.values[place : rows * self.width : self.width], pa.string())
 
 
@@ -81,7 +83,7 @@ def records(lines: Sequence[str], *, delimiter: str, width: int, invalid: Set[in
 
 
 def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence[str]) -> str:
-    """Description of the fault of a malformed line, other than its bytes, and what to do about it.
+    """Return a description of the fault of a malformed line, other than its bytes, and what to do about it.
 
     Args:
         reason: of `Records.malformed`.
@@ -92,8 +94,8 @@ def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence
     if reason == "wrong_column_count":
         fields = next(csv.reader(lines, delimiter=delimiter))
         return (
-            f"expected {len(header)} fields ({', '.join(header)}), got {len(fields)}. A field that holds the "
-            'separator, a quote or a line end must be in double quotes, and its own quotes doubled ("")'
+            f"expected {counted(len(header), 'field')} ({', '.join(header)}), got {len(fields)}. A field that holds "
+            'the separator, a quote or a line end must be in double quotes, and its own quotes doubled ("")'
         )
     if reason == "field_too_long":
         return f"a field has more than {csv.field_size_limit():,} characters. Keep such texts in .jsonl or .parquet"

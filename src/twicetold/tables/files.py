@@ -23,9 +23,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.files import csv_text
 from twicetold.tables import reading, streams, writing
 from twicetold.tables.bad_rows import BadRow, BadRows, shown
 from twicetold.tables.blocks import Block, decoded
+from twicetold.tables.cells import delimited_texts
 from twicetold.tables.separators import SEPARATORS, USUAL, separator_of
 
 TEXT_COLUMNS = ("text", "title", "question")
@@ -82,7 +84,7 @@ class Rows:
         return "row" if self.format == "parquet" else "line"
 
     def blocks(self, texts: Sequence[str], *, skip_bad: bool = False) -> Iterator[Block]:
-        """All rows, once; at least one block, which may have no rows.
+        """Yield all rows, once; at least one block, which may have no rows.
 
         Args:
             texts: see `sound`.
@@ -100,7 +102,7 @@ class Rows:
             raise self.bad.error(self.name, "--skip-bad")
 
     def sound(self, texts: Sequence[str], *, columns: Sequence[str] | None = None) -> reading.Blocks:
-        """The rows that can be used and those that cannot, block by block, each row once.
+        """Yield the rows that can be used and those that cannot, block by block, each row once.
 
         Args:
             texts: columns with texts. A row is bad if one of them is missing, empty or white space alone.
@@ -143,7 +145,7 @@ class Rows:
 
 
 def choose_text(rows: Rows, asked: str | None = None) -> str:
-    """The column with the texts: the one asked for, or the first of the usual names that is there.
+    """Return the column with the texts: the one asked for, or the first of the usual names that is there.
 
     Raises:
         ValueError: if there is none.
@@ -161,7 +163,7 @@ def choose_text(rows: Rows, asked: str | None = None) -> str:
 
 
 def choose_pair(rows: Rows, left: str | None = None, right: str | None = None) -> tuple[str, str]:
-    """The columns with the two texts of a pair: those asked for, or the first of the usual names that are there.
+    """Return the columns with the two texts of a pair: those asked for, or the first of the usual names that are there.
 
     Raises:
         ValueError: if there are none, or one alone is asked for.
@@ -189,7 +191,7 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
     Args:
         file: its path, or `-` for standard input.
         format: one of `streams.FORMATS`, for a file without a known suffix.
-        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: as the file shows.
+        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: detected.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -254,12 +256,16 @@ def write_rows(
 
 
 def _empty(block: Block, texts: Sequence[str]) -> dict[int, BadRow]:
-    """The rows with a missing or empty text, by their number in the block."""
+    """Return the rows with a missing or empty text, by their number in the block."""
     bad: dict[int, BadRow] = {}
     for column in texts:
         values = pc.utf8_trim_whitespace(pc.cast(decoded(block.table[column]), pa.string()))
         empty = np.asarray(pc.fill_null(pc.equal(values, ""), True))
         for row in np.flatnonzero(empty).tolist():
             what = f"expected a text, not an empty one; got {shown(values[row].as_py())}"
-            bad.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column))
+            if block.objects is None:
+                content = csv_text([delimited_texts(each)[0] or "" for each in block.table.slice(row, 1).columns], [])
+            else:
+                content = block.objects[row].as_py()
+            bad.setdefault(row, BadRow(int(block.lines[row]), "empty", what, column, content))
     return bad

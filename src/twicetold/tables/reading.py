@@ -9,6 +9,7 @@ Shape letters: R rows of a block.
 import csv
 import io
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, Protocol, TypeAlias
@@ -19,14 +20,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, shown
-from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece
+from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece, without_views
 from twicetold.tables.cells import dumped, finite
 from twicetold.tables.delimited import fault, records
 from twicetold.tables.separators import named_separator, recognised
 
 BLOCK = 1 << 21  # characters that are read at once
+CELLS = 1 << 24  # of rows of JSON lines that are read at once: where rows share keys, `BLOCK` holds a thirtieth
 ROWS = 1 << 14  # rows of Parquet that are read at once
 LONGEST = 1 << 26  # bytes of a line, and of a text of Parquet (64 MB)
+NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?Infinity|NaN')
+TEXT = pa.string()
 LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
 
 Blocks: TypeAlias = Iterator[tuple[Block, list[BadRow]]]
@@ -40,7 +44,7 @@ class Reader(Protocol):
     """Rows so far that go on over further lines."""
 
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
-        """All rows in order, once; at least one block. Texts may be null or empty.
+        """Return all rows in order, once; at least one block. Texts may be null or empty.
 
         Args:
             texts: columns that must be texts.
@@ -133,12 +137,14 @@ class Delimited:
 
     def _bad(self, line: int, reason: str, done: int) -> BadRow:
         if reason == "not_utf8":
-            return BadRow(done + line, reason, not_utf8(self.lines[line - 1]))
-        lines = self.lines[line - 1 : line - 1 + LONGEST_RECORD]
-        return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
+            what = not_utf8(self.lines[line - 1])
+        else:
+            lines = self.lines[line - 1 : line - 1 + LONGEST_RECORD]
+            what = fault(reason, lines, delimiter=self.delimiter, header=self.columns)
+        return BadRow(done + line, reason, what, content=self.lines[line - 1])
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
-        """Number of lines that hold whole records: the last record may go on after them."""
+        """Return the number of lines that hold whole records: the last record may go on after them."""
         for line, reason in malformed:
             if reason == "unclosed_quote":
                 reader = self._records(line - 1)
@@ -182,38 +188,43 @@ class JsonLines:
                 for column in texts:
                     value = row.get(column)
                     if not (isinstance(value, str) or _is_missing(value)):
-                        bad.append(BadRow(line, "no_text", f"expected a text, got {_as_text(value):.60}", column))
-                        del objects[line]
+                        what = f"expected a text, got {_as_text(value):.60}"
+                        bad.append(BadRow(line, "no_text", what, column, objects.pop(line)[1]))
                         break
             rows = [row for row, _ in objects.values()]
             keys = dict.fromkeys([*self.columns, *(key for row in rows for key in row)] if columns is None else columns)
-            table = {key: pa.array([_as_text(row.get(key)) for row in rows], pa.string()) for key in keys}
-            spelt = pa.array([text for _, text in objects.values()], pa.string())
+            if len(rows) * len(keys) > CELLS:
+                raise ValueError(
+                    f"line {done + 1}: expected rows that share most of their keys, got {len(keys):,} keys in "
+                    f"{len(rows):,} rows, the last one {[*keys][-1]!r}: put values whose keys differ by row under one "
+                    "key, as by jq -c '{text, more: del(.text)}'"
+                )
+            table = {key: pa.array([_as_text(row[key]) if key in row else None for row in rows], TEXT) for key in keys}
+            spelt = pa.array([text for _, text in objects.values()], TEXT)
             yield Block(pa.table(table), np.fromiter(objects, np.int64, len(objects)), spelt), bad
             done += len(self.lines)
             self.lines = self.stream.readlines(BLOCK)
 
 
 def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str, Any], str]], list[BadRow]]:
-    """The object of each line and its spelling, by line, and the lines that hold none."""
+    """Return the object of each line and its spelling, by line, and the lines that hold none."""
     objects, bad = {}, []
     for number, line in enumerate(lines, done + 1):
         text = line.strip()
         if not text:
             continue
         if not line.isascii() and INVALID.search(line):
-            bad.append(BadRow(number, "not_utf8", not_utf8(line)))
+            bad.append(BadRow(number, "not_utf8", not_utf8(line), content=line))
             continue
         try:
-            row = _object(text)
-            objects[number] = row, (dumped(finite(row)) if _has_no_json(text, row) else text)
+            objects[number] = _object(text), _with_null(text)
         except ValueError as error:
-            bad.append(BadRow(number, "bad_json", str(error)))
+            bad.append(BadRow(number, "bad_json", str(error), content=line))
     return objects, bad
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The object that a line holds.
+    """Return the object that a line holds.
 
     Raises:
         ValueError: if it holds none; the message says why.
@@ -237,9 +248,9 @@ def _object(text: str) -> dict[str, Any]:
     return row
 
 
-def _has_no_json(text: str, row: dict[str, Any]) -> bool:
-    """True if a line has NaN or Infinity, which Python writes and JSON does not know."""
-    return ("NaN" in text or "Infinity" in text) and finite(row) != row
+def _with_null(text: str) -> str:
+    """Replace NaN and Infinity, which JSON does not know, by null; the rest of the line stays as it is spelt."""
+    return NOT_FINITE.sub(lambda match: match[1] or "null", text) if "NaN" in text or "Infinity" in text else text
 
 
 def _is_missing(value: Any) -> bool:
@@ -290,17 +301,23 @@ class Parquet:
 
     def _tables(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         if not self.file.metadata.num_rows:
-            yield self.schema.empty_table()
+            yield self._plain(self.schema).empty_table()
             return
         self._require_short(columns)
         done = 0
         try:
             for batch in self.file.iter_batches(batch_size=ROWS, columns=columns):
-                _require_short_texts(batch, done)
+                table = pa.Table.from_batches([batch]).cast(self._plain(batch.schema))
+                _require_short_texts(table, done)
                 done += len(batch)
-                yield pa.Table.from_batches([batch])
+                yield table
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
+
+    @staticmethod
+    def _plain(schema: pa.Schema) -> pa.Schema:
+        kinds = [field.with_type(without_views(field.type)) for field in schema]
+        return pa.schema(kinds, schema.metadata)
 
     def _require_short(self, columns: Sequence[str] | None) -> None:
         """Refuse texts that are too long in the mean, which the head of the file says."""
@@ -315,8 +332,8 @@ class Parquet:
             first += group.num_rows
 
 
-def _require_short_texts(batch: pa.RecordBatch, done: int) -> None:
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+def _require_short_texts(table: pa.Table, done: int) -> None:
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             continue
         if is_text(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST:

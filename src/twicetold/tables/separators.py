@@ -20,7 +20,7 @@ NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
 
 
 def separator_of(asked: str | None) -> str | None:
-    """The character that is asked for, by its name or itself.
+    """Return the character that is asked for, by its name or itself.
 
     Raises:
         ValueError: if it is none of `SEPARATORS`.
@@ -33,13 +33,13 @@ def separator_of(asked: str | None) -> str | None:
 
 
 def named_separator(lines: Sequence[str]) -> str | None:
-    """The separator that a first line `sep=;` names; None if there is no such line."""
+    """Return the separator that a first line `sep=;` names; None if there is no such line."""
     match = NAMED.fullmatch(lines[0]) if lines else None
     return None if match is None else match[1]
 
 
 def recognised(lines: Sequence[str], usual: str) -> str:
-    """The separator of a file, by its first lines.
+    """Return the separator of a file, by its first lines.
 
     Args:
         lines: with their ends; the first is the header.
@@ -62,12 +62,12 @@ def recognised(lines: Sequence[str], usual: str) -> str:
 
 
 def _fits(lines: Sequence[str], separator: str, width: int) -> bool:
-    """True if most of the first rows have as many fields as the header."""
+    """Return true if most of the first rows have as many fields as the header."""
     rows = [row for row in islice(_rows(lines, separator), 1, ROWS + 1) if row]
     return 2 * sum(len(row) == width for row in rows) > len(rows) or not rows
 
 
 def _rows(lines: Sequence[str], separator: str) -> Iterator[list[str]]:
-    """Records up to the first that is malformed; a quote is one that this separator or a line's end follows."""
+    """Yield records up to the first that is malformed; a quote is one that this separator or a line's end follows."""
     with suppress(csv.Error):
         yield from csv.reader(lines, delimiter=separator, strict=True)

@@ -25,7 +25,7 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def format_of(file: str | Path, asked: str | None = None, *, way: str | None = None) -> str:
-    """The format of a file by its suffix, or else the one that is asked for.
+    """Return the format of a file by its suffix, or else the one that is asked for.
 
     Args:
         file: its path, or `-`.
@@ -43,25 +43,25 @@ def format_of(file: str | Path, asked: str | None = None, *, way: str | None = N
     if format is None:
         expected = f"expected a file that ends in {', '.join(SUFFIXES)}, and {' or '.join(COMPRESSIONS)} after that"
         raise ValueError(
-            f"{name_of(file)}: the format is not known by the suffix; {way or f'{expected} if it is compressed'}; "
+            f"{name_of(file)}: cannot tell the format from the name; {way or f'{expected} if it is compressed'}; "
             f"got {suffix!r}"
         )
     return format
 
 
 def compression_of(file: str | Path) -> str | None:
-    """Compression of a file, by its suffix."""
+    """Return the compression of a file, by its suffix."""
     return COMPRESSIONS.get(Path(file).suffix.lower())
 
 
 def name_of(file: str | Path) -> str:
-    """A file's name for messages."""
+    """Return a file's name for messages."""
     return "standard input" if str(file) == STANDARD else str(file)
 
 
 @contextmanager
 def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked.
+    """Provide the bytes of a file, unpacked.
 
     Args:
         file: its path, or `-` for standard input.
@@ -93,7 +93,7 @@ def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def writing(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
-    """A stream for the bytes of a file, which are packed if its suffix says so.
+    """Provide a stream for the bytes of a file, which are packed if its suffix says so.
 
     Args:
         file: its path, or `-` for standard output.
@@ -137,7 +137,7 @@ def _unpacked(file: str | Path, *, at_once: bool) -> Iterator[IO[bytes]]:
 
 
 def is_one_file(one: str | Path, other: str | Path) -> bool:
-    """True if two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
+    """Return true if two files to write are the same one, however spelt; devices such as /dev/null take both."""
     if str(one) == str(other) == STANDARD:
         return True
     try:

@@ -33,7 +33,7 @@ TextsLike: TypeAlias = Iterable[str] | ArrowStream | ArrowArray
 
 
 def texts_of(values: TextsLike) -> Sequence[str]:
-    """The texts as strings.
+    """Return the texts as strings.
 
     Args:
         values: a list, another iterable, or a column. A table may take the place of its only column.
@@ -95,7 +95,7 @@ def require_encodable(values: Iterable[Any]) -> None:
 
 
 def only_column(column: Any) -> Any:
-    """The only column of a table that came as an array of structs; any other array as it is.
+    """Return the only column of a table that came as an array of structs; any other array as it is.
 
     Raises:
         TypeError: if the table has several. The index of a frame of pandas is none.
@@ -120,7 +120,10 @@ def _listed(values: Any) -> list[Any]:
         column = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
     except (pa.ArrowException, UnicodeError):  # values of several types, in a column of objects
         return list(values)
-    return decoded(only_column(column)).to_pylist()  # type: ignore[no-any-return]
+    column = only_column(column)
+    if isinstance(column.type, pa.BaseExtensionType) or pa.types.is_temporal(column.type):
+        raise TypeError(f"expected texts, got a column of {column.type}")
+    return decoded(column).to_pylist()  # type: ignore[no-any-return]
 
 
 def _has_arrow(values: Any) -> bool:

@@ -26,7 +26,7 @@ Floats32 = NDArray[np.float32]
 
 
 def matrix_in(file: Path) -> NDArray[Any]:
-    """The matrix in a file of `numpy.save`, memory-mapped.
+    """Return the matrix in a file of `numpy.save`, memory-mapped.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -50,7 +50,7 @@ def matrix_in(file: Path) -> NDArray[Any]:
 
 
 def unit_rows(vectors: Any, *, count: int, name: str = "vectors") -> Floats32:
-    """(n, D) vectors of length 1 in the same directions: their dot products are cosines.
+    """Return (n, D) vectors of length 1 in the same directions: their dot products are cosines.
 
     Args:
         vectors: (n, D) numbers as an array of any library, or a column of n lists.
@@ -80,7 +80,7 @@ def unit_rows(vectors: Any, *, count: int, name: str = "vectors") -> Floats32:
 
 
 def of_lists(values: Column) -> Floats32:
-    """(n, D) numbers of a column of n lists.
+    """Return (n, D) numbers of a column of n lists.
 
     Raises:
         TypeError: if values are something else.
@@ -104,7 +104,7 @@ def of_lists(values: Column) -> Floats32:
 
 
 def _spelt(column: pa.Array) -> Floats32:
-    """(n, D) numbers of lists that are spelt as in JSON."""
+    """Return (n, D) numbers of lists that are spelt as in JSON."""
     require_right(column, pc.match_substring_regex(column, LIST), EXPECTED)
     commas = pc.count_substring(column, ",")
     width = _width(pc.add(commas, 1))
@@ -123,7 +123,7 @@ def _spelt(column: pa.Array) -> Floats32:
 
 
 def _width(lengths: pa.Array) -> int:
-    """The length of all lists, which is that of the first one."""
+    """Return the length of all lists, which is that of the first one."""
     length = lengths.to_numpy(zero_copy_only=False)
     if not len(length):
         return 0

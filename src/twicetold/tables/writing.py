@@ -105,13 +105,13 @@ class _Lines(list[str]):
 
 
 def _without_index(block: Block) -> Block:
-    """The rows without the index of a frame of pandas, which only Parquet keeps."""
+    """Return the rows without the index of a frame of pandas, which only Parquet keeps."""
     index = index_columns(block.table.schema)
     return replace(block, table=block.table.drop_columns(sorted(index))) if index else block
 
 
 def _with_columns(block: Block, columns: list[str]) -> pa.Table:
-    """The table with these columns. Only rows of JSON lines may differ in theirs."""
+    """Return the table with these columns. Only rows of JSON lines may differ in theirs."""
     table = block.table
     if table.column_names == columns:
         return table

@@ -41,7 +41,7 @@ class ColumnEncoder(ABC):
         assert set(weights) == set(self.shapes)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The weights."""
+        """Return the weights."""
         return {}
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
@@ -53,20 +53,20 @@ class ColumnEncoder(ABC):
         return self.vectors(CsrRows(taken.indptr, taken.indices, values, rows.width))
 
     def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
-        """Raises: TypeError: scores are dot products of the vectors."""
+        """Raise TypeError: scores are dot products of the vectors."""
         raise TypeError("the scores are dot products of `search_matrices`")
 
     def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
-        """(P, 0): there are none."""
+        """Return (P, 0): there are none."""
         return np.empty((len(left), 0), np.float32)
 
     @abstractmethod
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
-        """(N, D) as queries and as documents; the same object twice where the roles do not differ."""
+        """Return (N, D) as queries and as documents; the same object twice where the roles do not differ."""
 
     @abstractmethod
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """The part of each column, as query and as document; see `models.protocol.Linear`."""
+        """Return the part of each column, as query and as document; see `models.protocol.Linear`."""
 
 
 class CosineOfRows(ColumnEncoder):
@@ -80,7 +80,7 @@ class CosineOfRows(ColumnEncoder):
         self.width = width
 
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
-        """(N, V) rows of length 1; an empty row stays empty."""
+        """Return (N, V) rows of length 1; an empty row stays empty."""
         matrix = rows.to_scipy()
         lengths = np.diff(matrix.indptr)
         squares = np.bincount(np.repeat(np.arange(len(rows)), lengths), np.square(matrix.data), len(rows))
@@ -90,7 +90,7 @@ class CosineOfRows(ColumnEncoder):
         return unit, unit
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """(V, V) one dimension per column."""
+        """Return (V, V) one dimension per column."""
         identity = sp.identity(self.width, np.float32, format="csr")
         return identity, identity
 
@@ -106,12 +106,12 @@ class Bm25(ColumnEncoder):
         self.width = width
 
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
-        """(N, V) [counts | impacts] and half of [impacts | counts]."""
+        """Return (N, V) [counts | impacts] and half of [impacts | counts]."""
         matrix = rows.to_scipy()
         return matrix, self._swapped(matrix)
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """(V, V) one dimension per column."""
+        """Return (V, V) one dimension per column."""
         identity = sp.identity(self.width, np.float32, format="csr")
         return identity, self._swapped(identity)
 
@@ -131,14 +131,14 @@ class Table(ColumnEncoder):
     """A column that is left out."""
 
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
-        """(N, D) sums of length 1."""
+        """Return (N, D) sums of length 1."""
         summed = self.sums(rows)
         length = np.sqrt(np.einsum("nd,nd->n", summed, summed))
         summed /= np.maximum(length, np.float32(SHORTEST))[:, None]
         return summed, summed
 
     def sums(self, rows: CsrRows) -> Floats:
-        """(N, D) the sum of each text: texts with as many entries are a stack of matrix products."""
+        """Return (N, D) the sum of each text: texts with as many entries are a stack of matrix products."""
         lengths = np.diff(rows.indptr)
         order = np.argsort(lengths, kind="stable")
         found = np.zeros((len(rows), self.table.shape[1]), np.float32)
@@ -169,12 +169,12 @@ class Table(ColumnEncoder):
         return found
 
     def rows(self, columns: NDArray[np.int32]) -> Floats:
-        """(n, L, D) rows of the table, in 32 bits."""
+        """Return (n, L, D) rows of the table, in 32 bits."""
         rows: Floats = self.table.take(columns, axis=0)
         return rows
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """(V, D) the table; the same for queries and documents."""
+        """Return (V, D) the table; the same for queries and documents."""
         return self.table, self.table
 
 
@@ -189,7 +189,7 @@ class StaticTable(Table):
         self.table = weights["weight"].astype(np.float32, copy=False)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The table."""
+        """Return the table."""
         return {"weight": self.table}
 
 
@@ -250,7 +250,7 @@ class PretrainedTable(Table):
             self.table = self.table * np.exp(values["log_weight"])[:, None]
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The table.
+        """Return the table.
 
         Raises:
             TypeError: if training changed it in another form.

@@ -58,7 +58,7 @@ class Drift:
         return self.unknown / self.words if self.words >= AT_LEAST else None
 
     def warnings(self) -> Iterator[str]:
-        """A sentence for each sign that is there."""
+        """Yield a sentence for each sign that is there."""
         why = "so the threshold and the probabilities may not hold. Label pairs of this file to check (twicetold label)"
         if (unknown := self.unknown_words) is not None and unknown > UNKNOWN_WORDS:
             yield f"the model does not know {unknown:.0%} of the words (of texts like its own, up to 11 %), {why}"
@@ -66,7 +66,7 @@ class Drift:
 
 
 def drift_of_text(model: LoadedModel, text: str) -> str | None:
-    """The part of a single text that the model does not know, if that is most of it."""
+    """Return the part of a single text that the model does not know, if that is most of it."""
     known, words = _known(model), _content(text, folded=_folded(model))
     unknown = [] if known is None else [word for word in words if word not in known]
     if len(unknown) > UNKNOWN_OF_ONE * len(words):
@@ -78,13 +78,13 @@ def drift_of_text(model: LoadedModel, text: str) -> str | None:
 
 
 def blank(vectors: Matrix) -> int:
-    """Number of texts whose vector is zero: the model knows none of their terms, so they are like no other text."""
+    """Count texts whose vector is zero: the model knows none of their terms, so they are like no other text."""
     there = vectors.any(axis=1) if isinstance(vectors, np.ndarray) else vectors.getnnz(axis=1) > 0
     return int(vectors.shape[0] - np.count_nonzero(there))
 
 
 def _content(text: str, *, folded: bool) -> list[str]:
-    """Words of a text that are no stop words, in their normal form if `folded`, else in lower case."""
+    """Return words of a text that are no stop words, in their normal form if `folded`, else in lower case."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # with it come rich and much more
 
     text = normal_form([text])[0] if folded else text.lower()
@@ -92,20 +92,20 @@ def _content(text: str, *, folded: bool) -> list[str]:
 
 
 def _folded(model: LoadedModel) -> bool:
-    """True if the model reads texts in their normal form."""
+    """Return true if the model reads texts in their normal form."""
     from twicetold.features.folded import FoldedTerms  # with it come rich and much more, from scikit-learn
 
     return any(isinstance(featuriser, FoldedTerms) for featuriser in featurisers(model.trained))
 
 
 def _known(model: LoadedModel) -> frozenset[str] | None:
-    """Words that a model knows; None if its features have no vocabulary of words."""
+    """Return words that a model knows; None if its features have no vocabulary of words."""
     found = [words for featuriser in featurisers(model.trained) if (words := _words(featuriser))]
     return max(found, key=len, default=None)
 
 
 def _words(featuriser: object) -> frozenset[str]:
-    """The words of a featuriser, lower-cased; none if it has no vocabulary of words."""
+    """Return the words of a featuriser, lower-cased; none if it has no vocabulary of words."""
     found = getattr(featuriser, "words_", None) or getattr(featuriser, "vocabulary_", None) or ()
     words = frozenset(str(word).lower() for word in found)
     return words if any(len(word) > 1 for word in words) else frozenset()  # else single characters

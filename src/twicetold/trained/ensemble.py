@@ -63,7 +63,7 @@ class Weights:
 
     @classmethod
     def mean(cls, members: int) -> "Weights":
-        """The same weight for each member, 1 in total."""
+        """Return the same weight for each member, 1 in total."""
         return cls((1 / members,) * members)
 
 
@@ -96,7 +96,7 @@ class ReadByMembers:
         return self.score_is_dot_product
 
     def log_odds(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(P, M) calibrated log-odds of each member."""
+        """Return (P, M) calibrated log-odds of each member."""
         found = np.empty((len(left), len(self.texts)))
         for column, (texts, decision) in enumerate(zip(self.texts, self.decisions, strict=True)):
             intercept = 0.0 if self.as_documents else decision.intercept
@@ -104,12 +104,12 @@ class ReadByMembers:
         return found
 
     def pair_features(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P, F) features of each pair, of all members that have some."""
+        """Return (P, F) features of each pair, of all members that have some."""
         own = (texts.pair_features(left, right) for texts in self.texts if isinstance(texts, EncodedTexts))
         return np.concatenate([np.empty((len(left), 0), np.float32), *own], axis=1)
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) weighted sum of the members' log-odds, and of features of the pairs if they have weights."""
+        """Return (P,) weighted sum of the members' log-odds, and of features of the pairs if they have weights."""
         roots = np.sqrt([weights.members for weights in self.weights])
         constants = np.array([0.0 if self.as_documents else weights.intercept for weights in self.weights])
         one, other = self._fold_of(left), self._fold_of(right)
@@ -120,7 +120,7 @@ class ReadByMembers:
         return np.asarray(total + (constants[one] + constants[other]) / 2, np.float32)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """(N, D) the members' search vectors side by side, as queries and as documents.
+        """Return (N, D) the members' search vectors side by side, as queries and as documents.
 
         Raises:
             TypeError: if the score of a member is not a dot product.
@@ -131,7 +131,7 @@ class ReadByMembers:
         return side, side if same else self._side_by_side(documents, texts)
 
     def members_matrices(self, texts: NDArray[np.int64]) -> list[tuple[Matrix, Matrix]]:
-        """By member, its search vectors, as queries and as documents.
+        """Return the search vectors of each member, as queries and as documents.
 
         Raises:
             TypeError: if the score of a member is not a dot product.
@@ -150,7 +150,7 @@ class ReadByMembers:
         return replace(self, texts=[read.keeping(texts) for read in self.texts])
 
     def _side_by_side(self, matrices: Sequence[Matrix], texts: NDArray[np.int64]) -> Matrix:
-        """Each member's vectors times √(wᵢ aᵢ); those of weight 0 are left out."""
+        """Return each member's vectors times √(wᵢ aᵢ); those of weight 0 are left out."""
         slopes = [decision.slope for decision in self.decisions]
         scales = np.sqrt([np.multiply(weights.members, slopes) for weights in self.weights])
         rows = scales[self._fold_of(texts)].astype(np.float32)
@@ -211,7 +211,7 @@ class Ensemble(TrainedModel):
 
 
 def read_corpus_by(members: Mapping[str, TrainedModel], rows_of: RowsOf, weights: Weights) -> ReadByMembers:
-    """The corpus read by each member, which finds its rows under its name."""
+    """Return the corpus read by each member, which finds its rows under its name."""
 
     def rows_for(name: str) -> RowsOf:
         return lambda featuriser, inner: rows_of(featuriser, f"{name}-{inner}" if inner else name)
@@ -225,7 +225,7 @@ def _read_by(members: Mapping[str, TrainedModel], texts: Sequence[ReadTexts], we
 
 
 def _scaled(matrix: Matrix, rows: NDArray[np.float32]) -> Matrix:
-    """A dense matrix or a CSR one, each row times a number."""
+    """Return a dense matrix or a CSR one, each row times a number."""
     if isinstance(matrix, np.ndarray):
         return matrix * rows
     return sp.csr_matrix(matrix.multiply(rows))
@@ -248,7 +248,7 @@ def check_members(members: Mapping[str, TrainedModel]) -> None:
 
 
 def constant(model: TrainedModel) -> float:
-    """The score of a pair minus the dot product of its vectors, where it is one; see above."""
+    """Return the score of a pair minus the dot product of its vectors, where it is one; see above."""
     if not isinstance(model, Ensemble):
         return 0.0
     members, stacked = list(model.members.values()), model.stacked

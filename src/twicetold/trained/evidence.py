@@ -5,7 +5,7 @@ from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecor
 
 
 def of_pairs(known: ThresholdRecord, about: str | None = None) -> str:
-    """Evidence for the threshold and the probabilities of pairs.
+    """Return evidence for the threshold and the probabilities of pairs.
 
     Args:
         known: of the model.
@@ -15,7 +15,7 @@ def of_pairs(known: ThresholdRecord, about: str | None = None) -> str:
 
 
 def of_links(known: ThresholdRecord, about: str | None = None) -> str:
-    """Evidence for the threshold and the probabilities of links among all texts of a file. Arguments: `of_pairs`."""
+    """Name the evidence for the threshold and the probabilities of links in a file. Arguments: `of_pairs`."""
     calibrated = known.calibrated(about)
     if known.dedupe is None:
         said = f"{'labelled pairs of ' if calibrated is None else ''}{_pairs(known, about)}"
@@ -27,7 +27,7 @@ def of_links(known: ThresholdRecord, about: str | None = None) -> str:
 
 
 def no_better_than_one_answer(known: ThresholdRecord, about: str | None = None) -> str | None:
-    """A warning where, by the labels that it was calibrated on, a model is right less often than one fixed answer.
+    """Warn where, by the labels that it was calibrated on, a model is right less often than one fixed answer.
 
     Args:
         known: of the model.
@@ -44,11 +44,11 @@ def no_better_than_one_answer(known: ThresholdRecord, about: str | None = None) 
 
 
 def one_answer(right: float, same: float, what: str) -> str | None:
-    """That always giving one answer is right more often than a threshold; None if it is not.
+    """Say that always giving one answer is right more often than a threshold; None if it is not.
 
     Args:
         right: share of pairs about which the threshold is right.
-        same: share of pairs that say the same.
+        same: share of pairs that are duplicates.
         what: whose accuracy it is.
     """
     answer, always = ("yes", same) if same > 0.5 else ("no", 1 - same)
@@ -56,7 +56,7 @@ def one_answer(right: float, same: float, what: str) -> str | None:
         return None
     return (
         f"by the labels, always answering {answer} is right for {always:.1%} of the pairs, and {what} for {right:.1%}: "
-        "its verdicts are worth nothing as answers, at most as an order"
+        "use its scores for ranking only"
     )
 
 
@@ -66,7 +66,7 @@ def _pairs(known: ThresholdRecord, about: str | None) -> str:
 
 
 def _labels(calibrated: CalibrationRecord) -> str:
-    """Names from elsewhere are shown as Python would write them, without control characters."""
+    """Describe the labels; names from elsewhere are shown as Python would write them."""
     links = calibrated.links
     if links is None:
         return f"the {calibrated.labelled:,} labelled pairs of {calibrated.file!r}"

@@ -35,7 +35,7 @@ from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 VECTORS = "vectors"  # name of the member of vectors
-MEANING = "meaning"  # the label: what two texts share that say the same
+MEANING = "meaning"  # the label: what duplicates share
 SAMPLED, BESIDE = 400, 5  # texts by which the calibration is found, and the nearest of each
 PRIOR = Decision(0.6, 10.0, -6.0)  # of files that are too small to find a calibration by
 SURE = np.array([0.01, 0.01])  # how firm intercept and slope are
@@ -104,7 +104,7 @@ FILES = {  # in the package, as in conf/pretrained/wordllama.yaml
 
 
 def mixture() -> Mixture:
-    """The mixture in use: with vectors, where they are installed."""
+    """Return the mixture in use: with vectors, where they are installed."""
     return LEXICAL if _installed() is None else WITH_VECTORS
 
 
@@ -187,7 +187,7 @@ def save_fitted_to(folder: Path, fitted: Fitted, *, name: str) -> None:
 
 
 def unlabelled(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> tuple[Decision, Decisions]:
-    """Threshold and calibration of the similarity of texts that nobody has labelled, and they as a decision.
+    """Return the threshold and calibration of the similarity of texts that nobody has labelled, and they as a decision.
 
     They come nearest to the generic matcher, over pairs of some texts and their nearest ones.
 
@@ -201,7 +201,7 @@ def unlabelled(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]
 
 
 def member_vectors(model: TrainedModel, texts: Sequence[str]) -> NDArray[np.float32] | None:
-    """(n, D) vectors of texts, of length 1, by the member of vectors or a model of one encoder; None without such."""
+    """Return (n, D) vectors of texts, of length 1, by the member of vectors or a model of one encoder; None if none."""
     member: TrainedModel | None = model
     if isinstance(model, Ensemble):
         member = model.vectors if isinstance(model, Fitted) else model.members.get(VECTORS)
@@ -212,7 +212,7 @@ def member_vectors(model: TrainedModel, texts: Sequence[str]) -> NDArray[np.floa
 
 
 def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.float32] | None:
-    """(n, D) vectors of length 1 among the (n, S) search vectors of a fitted model; None if these are terms alone."""
+    """Return (n, D) vectors of length 1 among the (n, S) search vectors of a fitted model; None if all are terms."""
     if isinstance(searched, np.ndarray):
         return searched
     if not isinstance(model, Ensemble) or VECTORS not in model.members:
@@ -249,7 +249,7 @@ def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence
 
 
 def _some_with_nearest(vectors: Matrix, texts: Sequence[str]) -> NDArray[np.int64]:
-    """Rows of the texts with the lowest hashes, and of their nearest ones."""
+    """Return rows of the texts with the lowest hashes, and of their nearest ones."""
     some = lowest_hashes(texts, min(len(texts), SAMPLED))
     if len(some) == len(texts):
         return some
@@ -259,7 +259,7 @@ def _some_with_nearest(vectors: Matrix, texts: Sequence[str]) -> NDArray[np.int6
 
 
 def fitted_data(texts: Sequence[str], name: str) -> dict[str, str]:
-    """The record of the texts that a model was fitted to: their name and a hash of them."""
+    """Return the record of the texts that a model was fitted to: their name and a hash of them."""
     return {"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()}
 
 
@@ -279,18 +279,18 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
 
 
 def static_vectors(texts: Sequence[str]) -> NDArray[np.float32] | None:
-    """(n, D) vectors of texts by the static model of the default, of length 1; None where it is not installed."""
+    """Return (n, D) vectors of texts by the default's static model, of length 1; None where it is not installed."""
     return None if _installed() is None or not texts else member_vectors(Fitted(texts, WITH_VECTORS), texts)
 
 
 def _installed() -> Path | None:
-    """The folder of the package with the vectors, which is not imported; None if it is not there."""
+    """Return the folder of the package with the vectors, which is not imported; None if it is not there."""
     folder = folder_of_package(PACKAGE)
     return folder if folder and all((folder / file).is_file() for file in FILES.values()) else None
 
 
 def lowest_hashes(texts: Sequence[str], count: int) -> NDArray[np.int64]:
-    """(count,) rows of the texts with the lowest hashes, ascending: the same texts in whatever order they come."""
+    """Return (count,) rows of the texts with the lowest hashes, ascending: the same texts in any order of the file."""
     if count >= len(texts):
         return np.arange(len(texts))
     hashes = b"".join(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest() for text in texts)

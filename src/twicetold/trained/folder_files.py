@@ -18,7 +18,7 @@ JSON_LIMIT = 1 << 22  # bytes of any other JSON file
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """The settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
+    """Return the settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -32,6 +32,13 @@ def read_recipe(folder: Path) -> dict[str, Any]:
         return read_object(folder / layout.RECIPE)
 
 
+def recipes(folder: Path) -> list[dict[str, Any]]:
+    """The recipes of a model and of its members. Errors: `read_recipe`."""
+    read_recipe(folder)
+    with refusing(folder):
+        return [read_object(file) for file in sorted(folder.rglob(layout.RECIPE))]
+
+
 def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
     """Check that nothing in a folder leads out of it or never ends, before anything in it is opened.
 
@@ -42,7 +49,7 @@ def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
 
 
 def field_of(values: Mapping[str, Any], name: str, kind: type | UnionType, file: str = layout.RECIPE) -> Any:
-    """A value of a JSON object, which must be of this type; messages name the file, unless it is empty."""
+    """Return a value of a JSON object, which must be of this type; messages name the file, unless it is empty."""
     if not isinstance(found := values.get(name), kind):
         place, wanted = f" in {file}" if file else "", getattr(kind, "__name__", str(kind))
         raise ValueError(f"expected {name!r}{place} to be of type {wanted}, got {found!r:.80}")
@@ -50,7 +57,7 @@ def field_of(values: Mapping[str, Any], name: str, kind: type | UnionType, file:
 
 
 def read_object(file: Path, *, limit: int = JSON_LIMIT) -> dict[str, Any]:
-    """The JSON object in a file of at most so many bytes."""
+    """Return the JSON object in a file of at most so many bytes."""
     if (size := file.stat().st_size) > limit:
         raise ValueError(f"expected at most {limit:,} bytes in {file.name}, got {size:,}")
     return json_object(file, file.name)

@@ -55,7 +55,7 @@ class TextsWithVectors:
         return True
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) cosine of each pair.
+        """Return (P,) cosine of each pair.
 
         Raises:
             ValueError: if a text has no vector.
@@ -63,7 +63,7 @@ class TextsWithVectors:
         return row_dots(self.vectors, self._rows(left), self.vectors, self._rows(right)).astype(np.float32)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """(M, D) vectors, twice the same object.
+        """Return (M, D) vectors, twice the same object.
 
         Raises:
             ValueError: if a text has none.
@@ -72,7 +72,7 @@ class TextsWithVectors:
         return vectors, vectors
 
     def keeping(self, texts: NDArray[np.int64]) -> Self:
-        """Itself: nothing is computed."""
+        """Return itself: nothing is computed."""
         return self
 
     def _rows(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,17 +112,17 @@ class GivenVectors(TrainedModel):
         return TextsWithVectors(texts, rows, self._vectors)
 
     def read_corpus(self, rows_of: RowsOf) -> TextsWithVectors:
-        """Raises: TypeError: there are no features."""
+        """Raise TypeError: there are no features."""
         raise TypeError("vectors that were made elsewhere are of some texts, not of a corpus")
 
 
 def folder_in(vectors: Vectors) -> Path | None:
-    """The folder that the vectors of tokens are in; None if there is none, and the vectors are those of the texts."""
+    """Find the folder that the vectors of tokens are in; None if there is none, and the vectors are those of texts."""
     return Path(vectors) if isinstance(vectors, str | Path) and Path(vectors).is_dir() else None
 
 
 def vectors_of(texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
-    """(n, D) vectors of n texts, of length 1.
+    """Return (n, D) vectors of n texts, of length 1.
 
     Raises:
         FileNotFoundError: if there is no such file.

@@ -1,6 +1,6 @@
 """A trained model that was loaded: what it says of texts and pairs.
 
-What two texts that "say the same" share is the model's label, `LoadedModel.about`: of labelled pairs `duplicate`, of
+What duplicates share is the model's label, `LoadedModel.about`: of labelled pairs `duplicate`, of
 documents the finest label that they had, such as `story`. `predict(left, right, about="category")` asks about another.
 
 Shape letters: n texts or pairs, D columns of the vectors.
@@ -69,7 +69,7 @@ class LoadedModel:
         return f"{type(self).__name__}({str(self.folder)!r})"
 
     def __sklearn_clone__(self) -> Self:
-        """Itself, for `sklearn.base.clone` of what holds it: it is trained already, and a copy would be as large."""
+        """Return itself, for `sklearn.base.clone`: it is trained already, and a copy would be as large."""
         return self
 
     @property
@@ -111,7 +111,7 @@ class LoadedModel:
         return self.record.dedupe
 
     def encode(self, texts: TextsLike) -> Matrix:
-        """(n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.
+        """Return (n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.
 
         Raises:
             TypeError: if the family scores pairs only, or one text is given in place of several.
@@ -119,7 +119,7 @@ class LoadedModel:
         return self.trained.embed(texts_of(texts))
 
     def similarity(self, left: TextsLike, right: TextsLike) -> NDArray[np.float32]:
-        """(n,) score of each pair; higher means more alike. A text that occurs several times is read once.
+        """Return (n,) score of each pair; higher means more alike. A text that occurs several times is read once.
 
         Raises:
             ValueError: if the two sides differ in length.
@@ -134,7 +134,7 @@ class LoadedModel:
         return self.trained.read(list(number)).score(places[: len(left)], places[len(left) :])
 
     def predict_proba(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.float64]:
-        """(n,) probability that each pair says the same, calibrated on validation.
+        """Return (n,) probability that each pair is a duplicate, calibrated on validation.
 
         It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Documents are
         calibrated over all their pairs. Arguments and errors: `predict`.
@@ -142,12 +142,12 @@ class LoadedModel:
         return self.decisions.of(about).usable.probability(self.similarity(left, right))
 
     def predict(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.bool_]:
-        """(n,) whether each pair says the same, by the threshold chosen on validation.
+        """Return (n,) whether each pair is a duplicate, by the threshold chosen on validation.
 
         Args:
             left: n texts.
             right: n texts.
-            about: the label that two texts which say the same share; None: `about`.
+            about: the label that duplicates share; None: `about`.
 
         Raises:
             NoVerdict: a `ValueError`, if the model cannot answer about this label; says why.

@@ -6,7 +6,7 @@ from twicetold import layout
 
 
 def folder_of(model: str | Path) -> Path:
-    """The model folder of what `twicetold.load` takes: the folder itself, or that in the folder of a run.
+    """Return the model folder of what `twicetold.load` takes: the folder itself, or that in the folder of a run.
 
     Raises:
         FileNotFoundError: if there is no trained model; says what to do.

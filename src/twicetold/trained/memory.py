@@ -9,12 +9,12 @@ _FORGET_PEAK = "5"  # proc(5): sets the peak to what is resident now
 
 
 def resident() -> int:
-    """Resident memory now; on Linux only."""
+    """Return resident memory now; on Linux only."""
     return _of_status("VmRSS")
 
 
 def peak_resident() -> int:
-    """The most that was resident since the process began, or since `forget_peak`."""
+    """Return the most that was resident since the process began, or since `forget_peak`."""
     if _STATUS.exists():  # on Linux, ru_maxrss starts from that of the process that started this one
         return _of_status("VmHWM")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -30,5 +30,5 @@ def forget_peak() -> bool:
 
 
 def _of_status(name: str) -> int:
-    """A size that Linux gives in kB."""
+    """Return a size that Linux gives in kB."""
     return 1024 * int(_STATUS.read_text(encoding="utf-8").partition(f"{name}:")[2].split()[0])

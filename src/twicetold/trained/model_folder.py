@@ -51,7 +51,7 @@ def load_model(folder: str | Path) -> TrainedModel:
 
 
 def _load(folder: Path, levels: int) -> TrainedModel:
-    """A model, with at most so many levels of ensembles."""
+    """Return a model, with at most so many levels of ensembles."""
     recipe = read_recipe(folder)
     if "members" not in recipe:
         return load_scorer(folder)
@@ -67,7 +67,7 @@ def _load(folder: Path, levels: int) -> TrainedModel:
 
 
 def load_trained(folder: str | Path) -> tuple[Featuriser, AnyEncoder, bool]:
-    """The featuriser and the encoder that a training wrote, and whether it was on documents; nothing is decided yet.
+    """Load the featuriser and the encoder that a training wrote, and whether it was on documents; nothing is decided.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -115,7 +115,7 @@ def load_scorer(folder: str | Path) -> Scorer:
 
 
 def _read_encoder(settings: Mapping[str, Any], shape: Mapping[str, Any], weights: Path) -> AnyEncoder:
-    """An encoder with its weights; those of `FAMILIES` do without PyTorch."""
+    """Return an encoder with its weights; those of `FAMILIES` do without PyTorch."""
     if settings.get("_target_") in FAMILIES:
         from safetensors.numpy import load_file as load_arrays
 
@@ -135,7 +135,7 @@ def _read_encoder(settings: Mapping[str, Any], shape: Mapping[str, Any], weights
 
 
 def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
-    """The fitted featuriser of a model folder, whose state must make rows as wide as it says.
+    """Return the fitted featuriser of a model folder, whose state must make rows as wide as it says.
 
     Args:
         config: its settings in the recipe.
@@ -214,14 +214,8 @@ def save_ensemble(
         write_json(target / layout.TRAINING, training)
 
 
-def recipes(folder: Path) -> list[Any]:
-    """The recipes of a model and of its members."""
-    files = sorted(folder.rglob(layout.RECIPE))
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
-
-
 def trained_on(folder: Path) -> dict[str, str]:
-    """`name` of the dataset that the model was trained on, and digest of its `train` texts.
+    """Return `name` of the dataset that the model was trained on, and digest of its `train` texts.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -259,7 +253,7 @@ def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
 
 
 def _buildable(target: Any, kind: Kind) -> type:
-    """The class of a `_target_`, whose module is imported only if it may be built."""
+    """Return the class of a `_target_`, whose module is imported only if it may be built."""
     if kind == "models" and isinstance(target, str) and target in FAMILIES:
         return FAMILIES[target]
     found = TARGET.fullmatch(target) if isinstance(target, str) else None
@@ -287,7 +281,7 @@ def _setting(value: Any, kind: Kind) -> Any:
 
 
 def _member_folders(folder: Path, names: Any) -> dict[str, Path]:
-    """The model folder of each member, which is within `folder`."""
+    """Return the model folder of each member, which is within `folder`."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"expected a list of names as members, got {names!r}")
     places = {name: folder / layout.MEMBER_MODELS / name for name in names}
@@ -299,7 +293,7 @@ def _member_folders(folder: Path, names: Any) -> dict[str, Path]:
 
 
 def _weights(recipe: Mapping[str, Any]) -> Weights | None:
-    """The stored weights of an ensemble's members; None if it is their mean."""
+    """Return the stored weights of an ensemble's members; None if it is their mean."""
     if (stacking := recipe.get("stacking", "mean")) not in get_args(Stacking):
         raise ValueError(f"expected one of {get_args(Stacking)} as stacking in {layout.RECIPE}, got {stacking!r:.80}")
     if stacking == "mean":

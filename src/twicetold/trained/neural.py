@@ -70,7 +70,7 @@ class Neural:
         return left, left if same else _stack(documents)[back]
 
     def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) score of each pair, by the family's own `score`."""
+        """Return (P,) score of each pair, by the family's own `score`."""
         scores = []
         with self._evaluating() as device:
             for start in range(0, len(left), BATCH):
@@ -79,7 +79,7 @@ class Neural:
         return torch.cat(scores).numpy()
 
     def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P, F) features of each pair; F = 0 of a family that has none."""
+        """Return (P, F) features of each pair; F = 0 of a family that has none."""
         encoder = self.encoder
         if not isinstance(encoder, Comparing):
             return np.empty((len(left), 0), np.float32)
@@ -104,7 +104,7 @@ class Neural:
             return left, left if document is query else matrix_of(document)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The weights by name."""
+        """Return the weights by name."""
         return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.encoder.state_dict().items()}
 
     @contextmanager
@@ -130,7 +130,7 @@ def _stack(parts: list[Any]) -> Matrix:
 
 
 def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
-    """Vectors as an array or a SciPy matrix."""
+    """Return vectors as an array or a SciPy matrix."""
     if isinstance(vectors, Tensor):
         return vectors.detach().float().cpu().numpy()
     parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())

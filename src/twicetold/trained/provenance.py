@@ -14,7 +14,7 @@ from twicetold import layout
 
 
 def pretrained_on(config: Mapping[str, Any]) -> list[str]:
-    """Pretraining data of the features and of the teacher, each once.
+    """Return pretraining data of the features and of the teacher, each once.
 
     Args:
         config: resolved; the files mined by a teacher must exist.
@@ -26,7 +26,7 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
 
 
 def seen(config: Mapping[str, Any]) -> list[str] | None:
-    """Sources of data among the pretraining data of the features and of the teacher; None where one is not known.
+    """List sources of data among the pretraining data of features and teacher; None where one is not known.
 
     Args:
         config: as of `pretrained_on`.
@@ -36,7 +36,7 @@ def seen(config: Mapping[str, Any]) -> list[str] | None:
 
 
 def joined(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
-    """The sources that any of several parts has seen; None where one is not known."""
+    """Return the sources that any of several parts has seen; None where one is not known."""
     sources: dict[str, None] = {}
     for part in parts:
         if part is None:
@@ -46,7 +46,7 @@ def joined(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
 
 
 def may_have_seen(seen: Sequence[str] | None, data: str) -> bool:
-    """True if texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
+    """Return true if texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
 
     Args:
         seen: names of sources, or of single datasets; None where they are not known.
@@ -56,7 +56,7 @@ def may_have_seen(seen: Sequence[str] | None, data: str) -> bool:
 
 
 def pretrained_on_of(model: Path) -> list[str]:
-    """Pretraining data of a saved model; for an ensemble, of all its members.
+    """Return pretraining data of a saved model; for an ensemble, of all its members.
 
     Raises:
         ValueError: if its recipe does not say so.
@@ -70,7 +70,7 @@ def pretrained_on_of(model: Path) -> list[str]:
 
 
 def seen_of(model: Path) -> list[str] | None:
-    """Sources of data among the pretraining data of a saved model; None where they are not known.
+    """Return sources of data among the pretraining data of a saved model; None where they are not known.
 
     Raises:
         ValueError: if its recipe holds something else.
@@ -83,19 +83,19 @@ def seen_of(model: Path) -> list[str] | None:
 
 
 def pretrained_files(config: Mapping[str, Any]) -> list[str]:
-    """Pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
+    """Return pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
     return [file for name in ("vectors", "model") for file in named(name, config["features"])]
 
 
 def _mined(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cards of a teacher's files of mined examples."""
+    """Return the cards of a teacher's files of mined examples."""
     mined = (config["examples"] or {}).get("mined")
     cards = sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")) if mined else []
     return [json.loads(card.read_text(encoding="utf-8")) for card in cards]
 
 
 def _pretrained(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The parts of the features that are pretrained, at any depth."""
+    """Yield the parts of the features that are pretrained, at any depth."""
     if settings.get("pretrained_on"):
         yield settings
     for value in settings.values():
@@ -104,7 +104,7 @@ def _pretrained(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Values of all settings of this name, at any depth; empty ones are left out."""
+    """Yield values of all settings of this name, at any depth; empty ones are left out."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from named(name, value)

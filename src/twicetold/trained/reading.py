@@ -40,7 +40,7 @@ class TextVectors:
     documents: Matrix
 
     def of(self, rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """Query and document vectors of the given rows, which must be among the texts."""
+        """Return query and document vectors of the given rows, which must be among the texts."""
         if np.array_equal(rows, self.texts):
             return self.queries, self.documents
         places = np.searchsorted(self.texts, rows)
@@ -67,20 +67,20 @@ class EncoderInUse(Protocol):
         """See the function of this name."""
 
     def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) score of each pair, where it is no dot product."""
+        """Return (P,) score of each pair, where it is no dot product."""
 
     def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P, F) features of each pair; F = 0 of a family that has none."""
+        """Return (P, F) features of each pair; F = 0 of a family that has none."""
 
     def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """(V, D) what each of V feature columns adds to the search vectors, as query and as document."""
+        """Return (V, D) what each of V feature columns adds to the search vectors, as query and as document."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The weights by name."""
+        """Return the weights by name."""
 
 
 def in_use(encoder: AnyEncoder) -> EncoderInUse:
-    """An encoder for feature rows: by NumPy itself, or by PyTorch."""
+    """Return an encoder for feature rows: by NumPy itself, or by PyTorch."""
     if isinstance(encoder, ColumnEncoder):
         return encoder
     from twicetold.trained.neural import Neural  # takes PyTorch, which the others do without
@@ -89,7 +89,7 @@ def in_use(encoder: AnyEncoder) -> EncoderInUse:
 
 
 def search_matrices(encoder: AnyEncoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-    """Search vectors of the given texts, as queries and as documents.
+    """Return search vectors of the given texts, as queries and as documents.
 
     Args:
         encoder: one that embeds each text alone.
@@ -114,7 +114,7 @@ def score_pairs(
     as_documents: bool = False,
     vectors: TextVectors | None = None,
 ) -> NDArray[np.float32]:
-    """(P,) score of each pair of texts; higher means more alike.
+    """Return (P,) score of each pair of texts; higher means more alike.
 
     Args:
         encoder: any family.
@@ -146,17 +146,17 @@ class ReadTexts(Protocol):
         """True if the score of a pair is the dot product of its texts' search vectors."""
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) score of each pair of texts; higher means more alike."""
+        """Return (P,) score of each pair of texts; higher means more alike."""
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """(M, D) search vectors of texts, as queries and as documents; one object twice where the roles do not differ.
+        """Return (M, D) search vectors of texts, as queries and as documents; one object twice if the roles are equal.
 
         Raises:
             TypeError: if there are none.
         """
 
     def keeping(self, texts: NDArray[np.int64]) -> "ReadTexts":
-        """The same, with the search vectors of these texts encoded once and kept, where there are any.
+        """Return the same, with the search vectors of these texts encoded once and kept, where there are any.
 
         Args:
             texts: (M,) ascending; no other text can be asked for afterwards.
@@ -194,7 +194,7 @@ class EncodedTexts:
         return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents, vectors=self.kept)
 
     def pair_features(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P, F) features of each pair; F = 0 of a family that has none."""
+        """Return (P, F) features of each pair; F = 0 of a family that has none."""
         return in_use(self.encoder).pair_features(self.rows, left, right)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
@@ -207,7 +207,7 @@ class EncodedTexts:
 
 
 def sampled(texts: NDArray[np.int64], at_most: int | None) -> NDArray[np.int64]:
-    """The texts, ascending, or a random sample of `at_most` of them, always the same."""
+    """Return the texts, ascending, or a random sample of `at_most` of them, always the same."""
     if at_most is None or len(texts) <= at_most:
         return texts
     return np.sort(np.random.default_rng(0).choice(texts, at_most, replace=False))
@@ -218,7 +218,7 @@ RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]
 
 
 def several(texts: Sequence[str]) -> Sequence[str]:
-    """The texts.
+    """Return the texts.
 
     Raises:
         TypeError: if one text is given in place of several.

@@ -52,7 +52,7 @@ class TrainedModel(ABC):
         """Prepare all texts of a corpus, whose feature rows may be cached."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, D) vectors whose dot products are scores (of an ensemble: up to a constant); CSR for lexical families.
+        """Return (n, D) vectors whose dot products are scores (of an ensemble: up to a constant); CSR for lexical ones.
 
         Raises:
             TypeError: if the family cannot embed a text alone, or one text is given in place of several.
@@ -60,7 +60,7 @@ class TrainedModel(ABC):
         return self.read(several(texts)).search_matrices(np.arange(len(texts)))[0]
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
-        """(n,) score of each pair; higher means more alike.
+        """Return (n,) score of each pair; higher means more alike.
 
         Raises:
             ValueError: if the two sides differ in length.
@@ -68,7 +68,7 @@ class TrainedModel(ABC):
         """
         left, right = several(left), several(right)
         if len(left) != len(right):
-            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
+            raise ValueError(f"expected equal numbers of left and right texts, got {len(left)} and {len(right)}")
         if not left:
             return np.empty(0, np.float32)
         numbers = np.arange(2 * len(left))
@@ -95,7 +95,7 @@ class Scorer(TrainedModel):
 
 
 def search_vectors(model: TrainedModel, texts: Sequence[str]) -> tuple[Matrix, Matrix]:
-    """(N, D) vectors of texts as queries and as documents; one object twice where the roles do not differ.
+    """Return (N, D) vectors of texts as queries and as documents; one object twice where the roles do not differ.
 
     Raises:
         TypeError: if the family scores pairs only, or one text is given in place of several.

@@ -20,7 +20,7 @@ BLOCK = 1 << 22  # numbers that are read at a time
 
 
 def files_in(folder: Path) -> Path:
-    """The folder of the files: this one, or the one within it that sentence-transformers writes.
+    """Return the folder of the files: this one, or the one within it that sentence-transformers writes.
 
     Raises:
         ValueError: if there are none.
@@ -35,7 +35,7 @@ def files_in(folder: Path) -> Path:
 
 
 def checked_width(place: Path) -> int:
-    """The length of a vector, once all files are what they should be.
+    """Return the length of a vector, once all files are what they should be.
 
     Raises:
         ValueError: if one is not; says which.
@@ -68,7 +68,7 @@ def checked_width(place: Path) -> int:
 
 
 def is_model2vec(place: Path) -> bool:
-    """True if the folder's config names the type model2vec.
+    """Return true if the folder's config names the type model2vec.
 
     Raises:
         ValueError: if what says so is no JSON object.
@@ -80,7 +80,7 @@ def is_model2vec(place: Path) -> bool:
 
 
 def _tokens(file: Path) -> int:
-    """Number of codes that the tokens of a tokenizer may have."""
+    """Return the number of codes that the tokens of a tokenizer may have."""
     read_object(file, limit=STATE_LIMIT)
     vocabulary = loaded(file.read_text(encoding="utf-8"), None).get_vocab()
     if not vocabulary:
@@ -89,7 +89,7 @@ def _tokens(file: Path) -> int:
 
 
 def _shape(tensors: Any, name: str, kinds: tuple[str, ...], dimensions: int) -> tuple[int, ...]:
-    """The shape of a tensor, of which only the head is read."""
+    """Return the shape of a tensor, of which only the head is read."""
     about = tensors.get_slice(name)
     shape, kind = tuple(about.get_shape()), about.get_dtype()
     if len(shape) != dimensions or kind not in kinds:

@@ -25,6 +25,7 @@ from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.matching.matcher import Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
+from twicetold.trained.vectors_identity import VectorProbes
 
 T = TypeVar("T")
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
@@ -80,7 +81,7 @@ class CalibrationRecord:
         )
 
     def is_about(self, label: str | None) -> bool:
-        """True if the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
+        """Return true if the decision about a label (None: any) was fitted again, as far as is recorded."""
         return label is None or self.about in (None, label)
 
 
@@ -125,6 +126,7 @@ class ThresholdRecord:
         dedupe: thresholds over all pairs of validation texts; None if there are none.
         calibration: on which labels a decision was fitted again; None if none was.
         saved: whether the folder holds a model.
+        probes: of the vectors that a decision file is about; None if an earlier version did not record them.
     """
 
     data: str | None
@@ -132,10 +134,11 @@ class ThresholdRecord:
     dedupe: DedupeThresholds | None
     calibration: CalibrationRecord | None
     saved: bool = True
+    probes: VectorProbes | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The record of a model folder.
+        """Return the record of a model folder.
 
         Raises:
             ValueError: if a file holds something else.
@@ -152,13 +155,13 @@ class ThresholdRecord:
         )
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
-        """On what the decision about a label was fitted again; None if it was not, though another one may have been."""
+        """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""
         found = self.calibration
         return found if found is not None and found.is_about(label) else None
 
 
 def read_decisions(folder: Path) -> Decisions:
-    """Thresholds and calibrations that were stored with the model, by label.
+    """Return thresholds and calibrations that were stored with the model, by label.
 
     A model of labelled pairs has one decision, about `duplicate`: three numbers. That of a fitted member of an
     ensemble is about nothing, as is that of a model of documents of an early version, which `LoadedModel` refuses.
@@ -178,7 +181,7 @@ def read_decisions(folder: Path) -> Decisions:
 
 
 def read_vector_decision(file: Path) -> ThresholdRecord:
-    """The record in a file of `labels.decision_file`, of vectors that have no model folder.
+    """Return the record in a file of `labels.decision_file`, of vectors that have no model folder.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -191,17 +194,18 @@ def read_vector_decision(file: Path) -> ThresholdRecord:
         stored = field_of(content, "calibration", dict, file="")
         decision = record(Decision, field_of(stored, "decision", dict, file=""), "'decision'")
         calibration = CalibrationRecord.from_json(stored)
+        probes = None if content.get("vectors") is None else record(VectorProbes, content["vectors"], "'vectors'")
     except (ValueError, AttributeError) as error:
         raise ValueError(
             f"{file}: expected what twicetold calibrate writes for vectors: {error}. Calibrate again: twicetold "
             f"calibrate PAIRS -o {file}"
         ) from error
     label = calibration.about or UNNAMED
-    return ThresholdRecord(None, Decisions.about(label, decision), None, calibration, saved=False)
+    return ThresholdRecord(None, Decisions.about(label, decision), None, calibration, saved=False, probes=probes)
 
 
 def read_thresholds(folder: Path) -> DedupeThresholds | None:
-    """Thresholds for a dedupe that were stored with the model; None if it has none.
+    """Return thresholds for a dedupe that were stored with the model; None if it has none.
 
     Raises:
         ValueError: if the file holds something else.

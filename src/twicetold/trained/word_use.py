@@ -85,7 +85,7 @@ class WordUse:
         return None if difference is None else float(np.abs(difference).sum() / 2)
 
     def warnings(self) -> Iterator[str]:
-        """A sentence if the sign is there."""
+        """Yield a sentence if the sign is there."""
         distance, difference = self.distance, self._difference()
         if distance is None or difference is None or self.expected is None or distance <= self.expected.limit:
             return
@@ -103,7 +103,7 @@ class WordUse:
         )
 
     def _difference(self) -> NDArray[np.float64] | None:
-        """(COMMON + 1,) share of each place less that in the train texts."""
+        """Return (COMMON + 1,) share of each place less that in the train texts."""
         total = self._found.total()
         if self.expected is None or total < AT_LEAST:
             return None
@@ -113,13 +113,13 @@ class WordUse:
 
 
 def expected(trained: TrainedModel) -> Expected | None:
-    """Common words of a model's train texts; of an ensemble, as the member with most words holds them."""
+    """Return common words of a model's train texts; of an ensemble, as the member with most words holds them."""
     found = [each for featuriser in featurisers(trained) if (each := _of(featuriser)) is not None]
     return max(found, key=lambda each: len(each.known), default=None)
 
 
 def featurisers(trained: TrainedModel) -> Iterator[object]:
-    """The featurisers of a model, or of all members of an ensemble."""
+    """Yield the featurisers of a model, or of all members of an ensemble."""
     if isinstance(trained, Scorer):
         yield trained.featuriser
     elif isinstance(trained, Ensemble):
@@ -128,7 +128,7 @@ def featurisers(trained: TrainedModel) -> Iterator[object]:
 
 
 def _of(featuriser: object) -> Expected | None:
-    """The common words that a featuriser holds."""
+    """Return the common words that a featuriser holds."""
     from twicetold.features.bm25 import Bm25Weights  # with these come scikit-learn, rich and much more
     from twicetold.features.tfidf import TfIdf
     from twicetold.features.word_hashing import WordHashing
@@ -151,7 +151,7 @@ def _of(featuriser: object) -> Expected | None:
 
 
 def _counts(featuriser: object) -> list[tuple[str, float]] | None:
-    """Word frequencies in the train texts, up to a factor; None if unknown."""
+    """Return word frequencies in the train texts, up to a factor; None if unknown."""
     from twicetold.features.word_hashing import WordHashing
 
     if isinstance(featuriser, WordHashing):
@@ -165,7 +165,7 @@ def _counts(featuriser: object) -> list[tuple[str, float]] | None:
 
 
 def _of_vocabulary(featuriser: object) -> NDArray[np.float64] | None:
-    """(words,) counts of the words of a vocabulary."""
+    """Return (words,) counts of the words of a vocabulary."""
     from twicetold.features.bm25 import Bm25Weights
     from twicetold.features.tfidf import TfIdf
 

@@ -43,10 +43,11 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = self.model if isinstance(self.model, LoadedModel) else load(self.model)
         self._of = self.model
         self._width: int | None = None
+        self.n_features_in_ = 1  # by scikit-learn's convention: a column of texts
         return self
 
     def transform(self, X: TextsLike) -> Matrix:
-        """(n, D) vectors of n texts; CSR for lexical families. `fit` is not needed before.
+        """Return (n, D) vectors of n texts; CSR for lexical families. `fit` is not needed before.
 
         Raises:
             TypeError: if the family scores pairs only.
@@ -56,7 +57,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return vectors.toarray() if sp.issparse(vectors) and not self.sparse_output else vectors
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """(D,) names of the columns of the vectors, `textencoder0` and so on.
+        """Return (D,) names of the columns of the vectors, `textencoder0` and so on.
 
         Args:
             input_features: not used, as one column of texts has D vectors' columns.

@@ -2,9 +2,9 @@
 
 model = load("runs/quora_wang-static-0")
 model.similarity(["a text"], ["another"])      # scores, higher = more alike
-model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
+model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both are duplicates
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
-model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
+model.dedupe(["a text", "another", "a Text"])  # groups of duplicates
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
@@ -64,7 +64,7 @@ def fit(
     folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
-    """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
+    """Return a model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
     `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.matching.comparison`); `search`
@@ -87,7 +87,8 @@ def fit(
         FileNotFoundError: if there is no such file of vectors.
         TypeError: if one text is given in place of several, or vectors are no numbers.
         ValueError: if there is no text, one is empty, or there is neither word nor symbol in them; if there are not as
-            many vectors as texts, one is 0 or not finite, or they are to be saved in a folder.
+            many vectors as texts, one is 0 or not finite, they are to be saved in a folder, or the decision is about
+            others.
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
     if folder is not None:
@@ -107,8 +108,10 @@ def fit(
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
         record = None if decision is None else read_vector_decision(Path(decision))
-        known_as = None if record is None else record.decisions
-        return Model(GivenVectors(texts, vectors_of(texts, vectors), known_as), NOWHERE, record=record)
+        known_as, rows = None if record is None else record.decisions, vectors_of(texts, vectors)
+        if record is not None and record.probes is not None:
+            record.probes.require(texts, rows)
+        return Model(GivenVectors(texts, rows, known_as), NOWHERE, record=record)
     fitted = Fitted(distinct, LEXICAL if lexical else mixture())
     if folder is not None:
         save_fitted_to(folder, fitted, name=name)
@@ -157,7 +160,7 @@ class Model(LoadedModel):
     def dedupe(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> TextGroups:
-        """Group texts that say the same; nothing is dropped.
+        """Group duplicates; nothing is dropped.
 
         Args:
             texts: n of them, none empty.
@@ -176,7 +179,7 @@ class Model(LoadedModel):
     def questions(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> "Questions":
-        """Questions to a person about the pairs that the matcher is least sure of, for a notebook or your own page.
+        """Ask a person about the pairs that the matcher is least sure of, in a notebook or your own page.
 
         The answers are the option `pairs` of `dedupe`, and of this method, which then goes on after them.
 
@@ -197,12 +200,12 @@ class Model(LoadedModel):
         rule: Rule = DEFAULTS.rule,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
-        """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
+        """Return an index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
 
         Args:
             texts: n of them, none empty.
             ids: (n,) distinct names; None: numbers from 0.
-            groups: group texts that say the same, as `dedupe` does, whose options the others are.
+            groups: group duplicates, as `dedupe` does, whose options the others are.
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.

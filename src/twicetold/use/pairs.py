@@ -69,7 +69,7 @@ def score_file(
     verdicts = model.decisions.of(about)
     decision = None if verdicts.no_verdict else verdicts.usable
     if taken := [name for name in COLUMNS if name in rows.columns]:
-        raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
+        raise ValueError(f"{rows.name} has a column {taken[0]!r} already: rename it or leave it out")
     duplicates = 0
     drift = Drift(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
@@ -98,7 +98,7 @@ def score_file(
 def _scored(
     model: Model, blocks: Iterable[Block], pair: tuple[str, str], progress: Callable[[int], None]
 ) -> Iterator[tuple[Block, Scores]]:
-    """Blocks in order, with (R,) scores.
+    """Yield blocks in order, with (R,) scores.
 
     A linear family spends its time in NumPy and Arrow, so several blocks are scored at once, each on a thread. Others
     spend it in PyTorch, which has threads of its own.

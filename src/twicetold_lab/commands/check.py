@@ -26,7 +26,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check runs for leakage, promises that were not kept, uneven comparisons.
+    """Check runs for leakage, missed precision targets and unfair comparisons.
 
     Examples:
         twicetold check runs/stsb-dae-0
@@ -51,7 +51,7 @@ def check(
 
 
 def _lines(outcomes: "list[Outcome]") -> list[str]:
-    """Findings first, then what was not checked, then the numbers of what is clear."""
+    """Return findings first, then what was not checked, then the numbers of what is clear."""
     from twicetold_lab.runs.checks import CLEAR, FOUND, NOT_CHECKED
 
     lines = [f"  {each.line}" for state in (FOUND, NOT_CHECKED) for each in outcomes if each.state == state]

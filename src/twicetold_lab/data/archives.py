@@ -121,7 +121,7 @@ class Content:
 
 
 def measure(path: Path) -> tuple[int, str, int]:
-    """Size, sha256 and number of lines of a file."""
+    """Return size, sha256 and number of lines of a file."""
     digest, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
     with path.open("rb") as stream:
         while chunk := stream.read(CHUNK):

@@ -15,7 +15,7 @@ from twicetold_lab.data.corpus import UNKNOWN
 def duplicate_clusters(
     count: int, *, left: NDArray[np.int64], right: NDArray[np.int64], members: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Cluster of each text that follows from the given duplicate pairs.
+    """Return cluster of each text that follows from the given duplicate pairs.
 
     Args:
         count: N, the number of texts.
@@ -34,7 +34,7 @@ def duplicate_clusters(
 
 
 def cluster_card(clusters: NDArray[np.int64], *, left: NDArray[np.int64], right: NDArray[np.int64]) -> dict[str, Any]:
-    """Counts of the clusters, and of contradictory labels.
+    """Return counts of the clusters, and of contradictory labels.
 
     Args:
         clusters: (N,) codes of `duplicate_clusters`.

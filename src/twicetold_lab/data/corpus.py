@@ -1,4 +1,4 @@
-"""A corpus: texts, what is known about which of them say the same, and the split of both.
+"""A corpus: texts, what is known about which of them are duplicates, and the split of both.
 
 A *source* (a module in `sources/`) is a function from a raw folder to a `Corpus`; nothing after it knows
 where the texts came from.
@@ -110,17 +110,17 @@ class Corpus:
         return len(self.texts)
 
     def texts_of(self, split: str) -> list[str]:
-        """The texts of one split, in the order of `members[split]`."""
+        """Return the texts of one split, in the order of `members[split]`."""
         texts: list[str] = self.texts.take(pa.array(self.members[split])).to_pylist()
         return texts
 
     def text_codes(self) -> NDArray[np.int64]:
-        """(N,) a number for each distinct text, below N: texts that are equal have one."""
+        """Return (N,) a number for each distinct text, below N: texts that are equal have one."""
         codes: NDArray[np.int64] = self.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         return codes.astype(np.int64)
 
     def group(self, name: str) -> NDArray[np.int64]:
-        """(N,) the codes of a group.
+        """Return (N,) the codes of a group.
 
         Raises:
             ValueError: if the corpus has no group of this name.
@@ -134,13 +134,13 @@ class Corpus:
         return self.groups[name]
 
     def train_digest(self) -> str:
-        """SHA-256 of the train texts and their numbers: what is kept by text number holds for this alone."""
+        """Return SHA-256 of the train texts and their numbers: what is kept by text number holds for this alone."""
         total = hashlib.sha256("\0".join(self.texts_of("train")).encode())
         total.update(np.ascontiguousarray(self.members["train"], np.int64).data)
         return total.hexdigest()
 
     def example(self) -> dict[str, list[str]]:
-        """Three texts of validation (`text`), or pairs (`left`, `right`), as a table of a model's input."""
+        """Return three texts of validation (`text`), or pairs (`left`, `right`), as a table of a model's input."""
         if self.kind == "documents":
             return {"text": self.texts_of("val")[:3]}
         pairs = self.pairs["val"]
@@ -149,7 +149,7 @@ class Corpus:
 
     @property
     def positive_label(self) -> float:
-        """The label from which on a pair says the same: of graded pairs the card's positive grade, else 1."""
+        """The label from which on a pair is a duplicate: of graded pairs the card's positive grade, else 1."""
         return float(self.card.get("positive_grade", 1))
 
     @property

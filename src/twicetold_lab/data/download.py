@@ -90,7 +90,7 @@ class RemoteFile:
 
     @classmethod
     def from_config(cls, about: Mapping[str, Any]) -> "RemoteFile":
-        """The file that an entry of `download` in `conf/data/` describes."""
+        """Return the file that an entry of `download` in `conf/data/` describes."""
         kinds = {"content": Content, "installed": Installed}
         parts = {name: kind(**about[name]) for name, kind in kinds.items() if about.get(name) is not None}
         return cls(**{**about, **parts})
@@ -179,7 +179,7 @@ def fetch(
 
 
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _LocalFile | None:
-    """The first available one of several files; what is at hand is tried for all before any public address."""
+    """Return the first available one of several files; what is at hand is tried for all before any public address."""
     for file in choices:
         available = _from_package(file, tried) if file.installed else None
         if places.mirror and available is None:
@@ -202,7 +202,7 @@ def _place(source: _LocalFile, target: Path) -> FileRecord:
 
 
 def _from_mirror(file: RemoteFile, mirror: str, tried: list[str]) -> _LocalFile | None:
-    """The mirror's file, checked; None when the mirror does not have it."""
+    """Return the mirror's file, checked; None when the mirror does not have it."""
     root, where = Path(mirror).expanduser(), f"{file.source}/{file.name}"
     path, sums = root / where, root / CHECKSUMS
     if not path.is_file():
@@ -220,7 +220,7 @@ def _from_mirror(file: RemoteFile, mirror: str, tried: list[str]) -> _LocalFile 
 
 
 def _from_store(file: RemoteFile, store: Path) -> _LocalFile | None:
-    """The store's file, from an earlier download or put there by hand."""
+    """Return the store's file, from an earlier download or put there by hand."""
     path = store / file.source / file.name
     if not path.is_file():
         return None
@@ -241,7 +241,7 @@ def _from_store(file: RemoteFile, store: Path) -> _LocalFile | None:
 
 
 def _from_package(file: RemoteFile, tried: list[str]) -> _LocalFile | None:
-    """The file of an installed package, checked; None when it is not there."""
+    """Return the file of an installed package, checked; None when it is not there."""
     installed = file.installed
     assert installed is not None
     folder = folder_of_package(installed.package)
@@ -296,7 +296,7 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places) -> None
 
 
 def _fault(file: RemoteFile, path: Path) -> str | None:
-    """The first difference from the declared size, checksum and content."""
+    """Return the first difference from the declared size, checksum and content."""
     size, sha256, _ = measure(path)
     faults = [
         f"wrong {what}: expected {expected}, got {actual}"
@@ -309,7 +309,7 @@ def _fault(file: RemoteFile, path: Path) -> str | None:
 
 
 def _listed(sums: str, where: str) -> str | None:
-    """The checksum that a `SHA256SUMS` gives for a file."""
+    """Return the checksum that a `SHA256SUMS` gives for a file."""
     for line in sums.splitlines():
         digest, _, name = line.partition(" ")
         if name.lstrip(" *").removeprefix("./") == where:

@@ -220,12 +220,12 @@ def thin(
 
 
 def _unknown_alone(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups, but each row of unknown group is a separate group."""
+    """Return the same groups, but each row of unknown group is a separate group."""
     return np.where(groups == UNKNOWN, groups.max(initial=0) + 1 + np.arange(len(groups)), groups)
 
 
 def _position_within(keys: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each row: its position among the rows of the same key, in `order`, and the number of rows with that key."""
+    """Return for each row its position among rows of the same key, in `order`, and the number of rows with that key."""
     _, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
     ranked = order[np.argsort(codes[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])

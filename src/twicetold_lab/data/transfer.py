@@ -130,14 +130,14 @@ def _validator_of(part: Path, url: str) -> str | None:
 
 
 def _validator(headers: requests.structures.CaseInsensitiveDict[str]) -> str | None:
-    """The value for If-Range: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
+    """Return the value for If-Range: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
     etag = headers.get("ETag")
     validator = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
     return validator if validator and validator.isprintable() else None
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The path with a further suffix: `a.tsv` gives `a.tsv.part`."""
+    """Return the path with a further suffix: `a.tsv` gives `a.tsv.part`."""
     return path.with_name(f"{path.name}.{suffix}")
 
 

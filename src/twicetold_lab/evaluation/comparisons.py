@@ -6,7 +6,7 @@ Each use of a model rests on one measure of test, in which each text or each pai
 |---|---|
 | dedupe a corpus | `text_average_precision_<group>`, see `text_ranking` |
 | search | `retrieval_ndcg_at_10` |
-| decide about a pair | `accuracy`, or `f1` where few pairs say the same, at the threshold from validation |
+| decide about a pair | `accuracy`, or `f1` where few pairs are duplicates, at the threshold from validation |
 
 That two models are not told apart does not say that they are equally good: the wider the intervals, the more models are
 tied. So a cheaper model takes the place of the best one only where it is *not worse by more than a margin*: where the
@@ -31,12 +31,12 @@ MARGIN = 0.02
 """Largest difference in a primary measure that makes no difference in use: two texts, or pairs, in a hundred. Another
 seed of one training moves a measure by up to half as much, so that less could not be promised of a model either."""
 FEW_SAME = 0.25
-"""Share of labelled pairs that say the same, below which accuracy is mostly about the others."""
+"""Share of labelled pairs of duplicates, below which accuracy is mostly about the others."""
 TEXT_RANKING, SEARCH = "text_average_precision_", "retrieval_ndcg_at_10"
 
 
 def decide_measure(same: float) -> str:
-    """The measure of decisions about labelled pairs of which a share `same` says the same."""
+    """Return the measure of decisions about labelled pairs of which a share `same` says the same."""
     return "f1" if same < FEW_SAME else "accuracy"
 
 
@@ -60,7 +60,7 @@ class PairedDifference:
     order: float | None = None
 
     def not_worse(self, margin: float = MARGIN) -> bool:
-        """True if model a is not worse than model b by more than the margin."""
+        """Return true if model a is not worse than model b by more than the margin."""
         return self.low > -margin
 
 
@@ -100,7 +100,7 @@ def compare(
 
 
 def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedDifference:
-    """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
+    """Return McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
 
     Args:
         right_a: whether model a was right about each pair.
@@ -122,7 +122,7 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedDifference:
 
 
 def two_sided(difference: float, error: float, degrees: float = math.inf) -> float:
-    """p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
+    """Return p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
     if error == 0:
         return 1.0 if difference == 0 else 0.0
     size = abs(difference) / error
@@ -130,7 +130,7 @@ def two_sided(difference: float, error: float, degrees: float = math.inf) -> flo
 
 
 def _order(difference: float, terms: ArrayLike, seeds: Sequence[Sequence[float]]) -> float | None:
-    """The variance over units and that over seeds are added (degrees of freedom: Satterthwaite 1946)."""
+    """Return the variance over units and that over seeds are added (degrees of freedom: Satterthwaite 1946)."""
     several = [values for values in seeds if len(values) > 1]
     if not several:
         return None

@@ -18,7 +18,7 @@ INK, GREY = "#222222", "#8a8a8a"
 
 
 def roc_figure(curves: Mapping[str, RocCurve], *, title: str = "") -> Any:
-    """A matplotlib figure of named ROC curves, largest area first in the legend.
+    """Return a matplotlib figure of named ROC curves, largest area first in the legend.
 
     Raises:
         ValueError: if there is no curve.

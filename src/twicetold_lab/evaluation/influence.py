@@ -23,7 +23,7 @@ from twicetold_lab.evaluation.units import Units
 def all_pairs_units(
     vectors: DocumentVectors, histograms: dict[str, PairHistogram], *, clusters: NDArray[np.int64]
 ) -> dict[str, dict[str, Units]]:
-    """Contribution of each cluster to AUROC and average precision of all pairs.
+    """Return the contribution of each cluster to AUROC and average precision of all pairs.
 
     Args:
         vectors: the M documents that were counted.
@@ -45,7 +45,7 @@ def all_pairs_units(
 def all_pairs_intervals(
     histograms: dict[str, PairHistogram], units: dict[str, dict[str, Units]]
 ) -> dict[str, dict[str, Interval]]:
-    """95 % intervals of AUROC and average precision of all pairs.
+    """Return 95 % intervals of AUROC and average precision of all pairs.
 
     Args:
         histograms: from `all_pairs.pair_histograms`.
@@ -68,7 +68,7 @@ def all_pairs_intervals(
 def cluster_sums(
     vectors: DocumentVectors, histogram: PairHistogram, *, codes: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> Floats:
-    """(metrics, clusters) first-order change of each metric when a cluster's documents are removed."""
+    """Return (metrics, clusters) first-order change of each metric when a cluster's documents are removed."""
     positive, negative = influence_tables(histogram)
     scale = histogram.scale
     both = clusters * (codes.max() + 1) + codes  # same cluster and same label
@@ -80,7 +80,7 @@ def cluster_sums(
 
 
 def row_sums(vectors: DocumentVectors, scale: ScoreScale, codes: NDArray[np.int64], tables: Floats) -> Floats:
-    """(T, M): for each document the sum of table[score index] over the other documents of its code."""
+    """Return (T, M): for each document the sum of table[score index] over the other documents of its code."""
     import torch  # which models in use do without
 
     from twicetold.evaluation.tiles import Tiling, tiles_of

@@ -4,7 +4,7 @@ Thresholds are chosen on validation: the lowest one whose precision there reache
 and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
 units of pairs that share texts.
 
-Precision depends on how often pairs say the same. `precision_under` gives it for another share, as recall and the false
+Precision depends on the share of duplicates. `precision_under` gives it for another share, as recall and the false
 positive rate stay what they are (label shift: Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a
 classifier to new a priori probabilities").
 
@@ -60,7 +60,7 @@ class OperatingPoint:
     """On test."""
 
     def precision_under(self, prior: float) -> float | None:
-        """Precision on test if a share `prior` of all pairs said the same; None if nothing would be flagged.
+        """Return precision on test if a share `prior` of all pairs said the same; None if nothing would be flagged.
 
         Raises:
             ValueError: unless 0 < prior < 1.
@@ -74,7 +74,7 @@ class OperatingPoint:
 
 
 def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
-    """The points from a list of what `dataclasses.asdict` gives.
+    """Return the points from a list of what `dataclasses.asdict` gives.
 
     Raises:
         ValueError: if it is something else.
@@ -88,7 +88,7 @@ def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
 def operating_points(
     val: ScoredPairs, test: ScoredPairs, *, calibration: Decision, units: Ints | None = None
 ) -> tuple[OperatingPoint, ...]:
-    """The points at each of `AIMS`, at the best F1 and at the best accuracy.
+    """Return the points at each of `AIMS`, at the best F1 and at the best accuracy.
 
     Args:
         val: where thresholds are chosen.
@@ -107,7 +107,7 @@ def operating_points(
 
 
 def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
-    """The lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
+    """Return the lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
 
     None if there is none.
     """

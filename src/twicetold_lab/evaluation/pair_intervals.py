@@ -44,7 +44,7 @@ from twicetold.evaluation.ranking import Floats, midranks
 
 
 def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
-    """Interval of the AUROC of (P,) scores; of no width at exactly 0 or 1, where the variance is 0.
+    """Return the interval of the AUROC of (P,) scores; of no width at exactly 0 or 1, where the variance is 0.
 
     Args:
         scores: of the pairs.
@@ -60,7 +60,7 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = No
 
 
 def accuracy_interval(right: int, total: int) -> Interval:
-    """Wilson's interval of a share.
+    """Return Wilson's interval of a share.
 
     Raises:
         ValueError: unless 0 ≤ right ≤ total and total > 0.
@@ -71,7 +71,7 @@ def accuracy_interval(right: int, total: int) -> Interval:
 
 
 def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
-    """Wilson's interval of the share of (P,) pairs that are right, with the effective number of pairs.
+    """Return Wilson's interval of the share of (P,) pairs that are right, with the effective number of pairs.
 
     It is never wider than with Kish's effective number of units in its place, which would be right if all pairs of a
     unit were alike, and is that one where units are few.
@@ -100,7 +100,7 @@ def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
 
 
 def mean_statistic(values: ArrayLike) -> Statistic:
-    """The mean of (P,) values: log-loss, Brier score."""
+    """Return the mean of (P,) values: log-loss, Brier score."""
     terms = np.asarray(values, dtype=np.float64)
     return lambda weights: (weights @ terms) / weights.sum(axis=1)
 
@@ -123,7 +123,7 @@ def average_precision_statistic(scores: ArrayLike, labels: ArrayLike) -> Statist
 
 
 def pearson_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
-    """Pearson correlation of (P,) scores and grades; 0 where either is constant."""
+    """Return Pearson correlation of (P,) scores and grades; 0 where either is constant."""
     x, y = finite(scores, "scores"), finite(grades, "grades")
     x, y = x - x.mean(), y - y.mean()  # keeps the moments small
     moments = np.stack([x, y, x * x, y * y, x * y], axis=1)
@@ -136,7 +136,7 @@ def pearson_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
 
 
 def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
-    """Spearman correlation of (P,) scores and grades, ranked anew in each resample."""
+    """Return Spearman correlation of (P,) scores and grades, ranked anew in each resample."""
     rank_scores, rank_grades = _resampled_midranks(scores), _resampled_midranks(grades)
 
     def statistic(weights: Floats) -> Floats:
@@ -152,7 +152,7 @@ def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
 def confusion_intervals(
     verdict: ArrayLike, label: ArrayLike, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Interval]:
-    """Intervals of precision, recall, F1 and MCC by the bootstrap: the four counts of a resample say them.
+    """Return intervals of precision, recall, F1 and MCC by the bootstrap: the four counts of a resample say them.
 
     Args:
         verdict: (P,) whether each pair is called the same.
@@ -179,7 +179,7 @@ def confusion_intervals(
 
 
 def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval:
-    """Interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value.
+    """Return the interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value.
 
     From 0 to 1 if there is one cluster; where all values are 0, or all are 1, Wilson's by effective clusters.
     """
@@ -193,7 +193,7 @@ def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Inte
 
 
 def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Share of the negatives that each positive is above, and of the positives that each negative is below."""
+    """Return share of the negatives that each positive is above, and of the positives that each negative is below."""
     score = finite(scores, "scores")
     if score.shape != truth.shape:
         raise ValueError(f"expected one score per label, got shapes {score.shape} and {truth.shape}")
@@ -203,7 +203,7 @@ def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Fl
 
 
 def _added_to_auroc(scores: ArrayLike, labels: ArrayLike, units: Ints) -> tuple[float, Floats]:
-    """AUROC, and (2, U) what each unit's positives and its negatives add to it, to first order."""
+    """Return AUROC, and (2, U) what each unit's positives and its negatives add to it, to first order."""
     truth = binary(labels)
     placements = _placements(scores, truth)
     area = float(placements[0].mean())
@@ -224,13 +224,13 @@ def _variance_of_auroc(added: Floats, labels: ArrayLike, units: Ints) -> float:
 
 
 def _correction(units: Ints) -> float:
-    """U / (U - 1) of the units that occur; 1 for a single one."""
+    """Return U / (U - 1) of the units that occur; 1 for a single one."""
     number = len(np.unique(units))
     return number / max(number - 1, 1)
 
 
 def _resampled_midranks(values: ArrayLike) -> Statistic:
-    """From resampling counts to the (R, P) midrank of each pair within its resample."""
+    """Build from resampling counts to the (R, P) midrank of each pair within its resample."""
     _, place, counts = np.unique(finite(values, "values"), return_inverse=True, return_counts=True)
     order = np.argsort(place, kind="stable")
     starts = np.cumsum(counts) - counts

@@ -33,7 +33,7 @@ VOTES = 4_000_000  # comparisons of two votes in memory at a time
 
 
 def nearest(vectors: DocumentVectors, *, k: int) -> NearestTexts:
-    """The k nearest neighbours of each of the M documents among the others.
+    """Return the k nearest neighbours of each of the M documents among the others.
 
     Raises:
         ValueError: unless there are more than `k` documents.
@@ -46,7 +46,7 @@ def nearest(vectors: DocumentVectors, *, k: int) -> NearestTexts:
 
 
 def hits(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(M,) number of each document's neighbours that share its code."""
+    """Return (M,) number of each document's neighbours that share its code."""
     shared = (codes[neighbours.index] == codes[:, None]) & (neighbours.index != NOBODY)
     return np.asarray(shared.sum(axis=1))
 
@@ -54,7 +54,7 @@ def hits(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.int64
 def precision_and_recall(
     neighbours: NearestTexts, codes: NDArray[np.int64]
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Precision and recall at k of each document that has a relative, another document of its code.
+    """Return precision and recall at k of each document that has a relative, another document of its code.
 
     Precision divides by k, even where a document has fewer than k relatives; recall divides by the number
     of relatives.
@@ -74,7 +74,7 @@ def precision_and_recall(
 
 
 def knn_right(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(M,) whether k-NN classification gives each document's own code.
+    """Return (M,) whether k-NN classification gives each document's own code.
 
     The majority of the neighbours decides; ties are broken by the larger summed similarity, then by the nearest
     neighbour. A document without neighbours counts as wrong.
@@ -115,11 +115,11 @@ class Asked:
             raise ValueError("every query needs a relevant text besides itself")
 
     def answers(self) -> NDArray[np.int64]:
-        """(Q,) number of relevant texts of each query."""
+        """Return (Q,) number of relevant texts of each query."""
         return group_sizes(self.relevant)[self.queries] - 1
 
     def sample(self, count: int, *, seed: int) -> "Asked":
-        """At most `count` of the queries, in their order."""
+        """Return at most `count` of the queries, in their order."""
         if len(self.queries) <= count:
             return self
         chosen = np.sort(np.random.default_rng(seed).choice(self.queries, count, replace=False))
@@ -132,7 +132,7 @@ class SearchReport:
 
     Args:
         metrics: split -> metric -> value; empty for a split without queries.
-        intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of texts that say the same.
+        intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of duplicates.
         units: test metric -> what a comparison of two models in pairs needs; of nDCG at `rank`.
     """
 
@@ -207,7 +207,7 @@ class CorpusSearch:
 
 
 def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> NearestTexts:
-    """The k most similar texts of each query, without itself and the known ones."""
+    """Return the k most similar texts of each query, without itself and the known ones."""
     # Known texts are removed after the search, so it has to return as many more.
     deeper = int(group_sizes(asked.known)[asked.queries].max(initial=1))
     results = index.search(queries[asked.queries], k=k + deeper)
@@ -217,12 +217,12 @@ def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neare
 
 
 def recall(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
-    """(Q,) share of the relevant texts among the first k."""
+    """Return (Q,) share of the relevant texts among the first k."""
     return np.asarray(_right(asked, results, k).sum(axis=1) / asked.answers())
 
 
 def reciprocal_rank(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
-    """(Q,) 1 / rank of the first relevant text among the first k, 0 where there is none."""
+    """Return (Q,) 1 / rank of the first relevant text among the first k, 0 where there is none."""
     return np.asarray((_right(asked, results, k) / np.arange(1, k + 1)).max(axis=1))
 
 
@@ -234,12 +234,12 @@ def discounted_gain(asked: Asked, results: NearestTexts, *, k: int) -> Floats:
 
 
 def agreement(exact: NearestTexts, other: NearestTexts, *, k: int) -> Floats:
-    """(Q,) share of the first k of the exact search that are among the first k of the other."""
+    """Return (Q,) share of the first k of the exact search that are among the first k of the other."""
     same = exact.index[:, :k, None] == other.index[:, None, :k]
     return np.asarray(same.any(axis=2).mean(axis=1))
 
 
 def _right(asked: Asked, results: NearestTexts, k: int) -> NDArray[np.bool_]:
-    """(Q, k) whether each of the first k is relevant."""
+    """Return (Q, k) whether each of the first k is relevant."""
     first = results.index[:, :k]
     return np.asarray((asked.relevant[first] == asked.relevant[asked.queries, None]) & (first != NOBODY))

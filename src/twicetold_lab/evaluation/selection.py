@@ -46,7 +46,7 @@ class Selection:
                 )
 
     def over_all_pairs(self, kind: str) -> bool:
-        """True if the primary metric is over all pairs of texts, and so is computed from their vectors."""
+        """Return true if the primary metric is over all pairs of texts, and so is computed from their vectors."""
         return kind == "documents" or self.primary[kind] == OF_CORPUS
 
     def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:
@@ -73,7 +73,7 @@ class Selection:
         raise ValueError(misfit(kind, val))
 
     def primary_group(self, vectors: DocumentVectors) -> str:
-        """The group of documents of the primary metric.
+        """Return the group of documents of the primary metric.
 
         Raises:
             ValueError: if the documents have several groups, and none is of that name.
@@ -89,7 +89,7 @@ class Selection:
 
 
 def misfit(kind: str, inputs: object) -> str:
-    """Error message for inputs that do not fit the kind of data."""
+    """Return error message for inputs that do not fit the kind of data."""
     return (
         f"kind {kind!r} does not go with {type(inputs).__name__}; kinds are {sorted(PRIMARY)}, "
         "and graded pairs need a positive grade"

@@ -74,7 +74,7 @@ def rank_texts(vectors: DocumentVectors, group: str) -> TextRanking:
 
 
 def rank_candidates(left: Ints, right: Ints, score: ArrayLike, codes: Ints) -> TextRanking:
-    """The same where only some pairs have a score; all others rank below these, as one step.
+    """Return the same where only some pairs have a score; all others rank below these, as one step.
 
     Args:
         left: (P,) text of each pair, each pair once.

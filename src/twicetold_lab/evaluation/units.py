@@ -42,7 +42,7 @@ class Verdicts:
 
     @classmethod
     def of(cls, verdict: ArrayLike, label: ArrayLike) -> "Verdicts":
-        """From (P,) verdicts and labels 0/1."""
+        """Build from (P,) verdicts and labels 0/1."""
         truth = np.asarray(label).astype(bool)
         return cls(np.asarray(verdict, dtype=bool) == truth, digest_of(truth))
 
@@ -63,7 +63,7 @@ class Units:
 
     @classmethod
     def of(cls, terms: Floats, *codes: NDArray[Any]) -> "Units":
-        """From (G,) terms, which are pooled.
+        """Build from (G,) terms, which are pooled.
 
         Args:
             terms: what each unit adds; those that are NaN, where the measure is undefined without it, count as 0.
@@ -87,14 +87,14 @@ class Units:
 
     @classmethod
     def of_left_out(cls, left: Floats, *codes: NDArray[Any]) -> "Units":
-        """From the (G,) values of the measure without each unit."""
+        """Build from the (G,) values of the measure without each unit."""
         number = max(int((~np.isnan(left)).sum()), 1)
         mean = np.nanmean(left) if not np.isnan(left).all() else 0.0
         return cls.of((mean - left) * (number - 1) / number, *codes)
 
     @classmethod
     def of_mean(cls, values: Floats, unit: NDArray[np.int64]) -> "Units":
-        """From values whose mean is the measure, and the code of the unit of each."""
+        """Build from values whose mean is the measure, and the code of the unit of each."""
         _, place = np.unique(unit, return_inverse=True)
         return cls.of(np.bincount(place, weights=values - values.mean()) / len(values), unit)
 
@@ -119,7 +119,7 @@ def units_of(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.in
 
 
 def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> PairedUnits:
-    """Units of verdicts for a comparison in pairs: each verdict or, if pairs share texts, the terms of units."""
+    """Return units of verdicts for a comparison in pairs: each verdict or, if pairs share texts, the terms of units."""
     if units is None or len(np.unique(units)) == len(units):
         return Verdicts.of(verdict, label)
     right = (verdict == label.astype(bool)).astype(np.float64)
@@ -127,7 +127,7 @@ def verdict_units(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArra
 
 
 def f1_terms(verdict: NDArray[np.bool_], label: NDArray[Any]) -> Floats:
-    """(P,) what each verdict adds to F1, to first order; 0 where no pair is flagged and none says the same."""
+    """Return (P,) what each verdict adds to F1, to first order; 0 where no pair is flagged and none says the same."""
     true = label.astype(bool)
     right, size = 2.0 * (verdict & true), verdict.astype(np.float64) + true
     total = float(size.sum())
@@ -135,7 +135,7 @@ def f1_terms(verdict: NDArray[np.bool_], label: NDArray[Any]) -> Floats:
 
 
 def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
-    """(P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
+    """Return (P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
 
     Raises:
         ValueError: if a number is not finite.
@@ -148,7 +148,7 @@ def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
 
 
 def to_json(kept: Mapping[str, PairedUnits]) -> list[dict[str, Any]]:
-    """JSON of each measure, for `from_json`; terms as 16-bit numbers, relative to the largest."""
+    """Return JSON of each measure, for `from_json`; terms as 16-bit numbers, relative to the largest."""
     return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
 
 
@@ -164,7 +164,7 @@ def from_json(content: Any) -> dict[str, PairedUnits]:
 
 
 def digest_of(*codes: NDArray[Any]) -> str:
-    """16 hexadecimal digits for whole numbers or truth values in their order."""
+    """Return 16 hexadecimal digits for whole numbers or truth values in their order."""
     total = hashlib.sha256()
     for each in codes:
         total.update(f"{len(each)} ".encode())

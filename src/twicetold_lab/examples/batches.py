@@ -68,7 +68,7 @@ class Batch:
         return len(self.anchor)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """The same batch on another device."""
+        """Return the same batch on another device."""
         parts = {name: part for name, part in vars(self).items() if isinstance(part, SparseRows | Tensor)}
         moved = {name: part.to(device, non_blocking=non_blocking) for name, part in parts.items()}
         return replace(self, **cast("dict[str, Any]", moved))
@@ -78,7 +78,7 @@ class Examples(Protocol):
     """A leaf of `conf/examples/`."""
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """The examples of the train split; `triplets` is the mining stage's folder."""
+        """Return the examples of the train split; `triplets` is the mining stage's folder."""
         ...
 
 
@@ -93,7 +93,7 @@ class GatheredExamples(Dataset[Batch]):
         return len(self.examples)
 
     def __getitems__(self, chosen: NDArray[np.int64]) -> Batch:
-        """The batch of the given examples."""
+        """Return the batch of the given examples."""
         sides = {
             side: self.rows.gather(texts[chosen].T.ravel())
             for side in ("anchor", "positive", "negative")
@@ -140,7 +140,7 @@ class EpochBatches:
         return self
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning before each epoch, the first one after a resume included."""
+        """Set the epoch; Lightning calls this before each, the first one after a resume included."""
         self.epoch = epoch
         if self.renew is not None:
             self.renew(epoch)
@@ -191,7 +191,7 @@ class Again:
 
 
 def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
-    """(X,) entries of the longest text of each example."""
+    """Return (X,) entries of the longest text of each example."""
     sides = (examples.anchor, examples.positive, examples.negative)
     entries = np.diff(rows.indptr)
     longest: NDArray[np.int64] = np.max(
@@ -212,7 +212,7 @@ class FromFirstBatch(DataLoader[Batch]):
 
 
 def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *, workers: int) -> DataLoader[Batch]:
-    """A loader of the batches that `GatheredExamples` gathers."""
+    """Return a loader of the batches that `GatheredExamples` gathers."""
     # PyTorch's annotations want lists of ints and of samples; it hands on whatever __iter__ and __getitems__ give.
     batch_sampler, as_is = cast("Any", batches), cast("Any", _as_is)
     return FromFirstBatch(
@@ -221,7 +221,7 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
 
 
 def _spread(group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.float64]:
-    """(X,) places in [0, 1) at which the members of each group lie evenly apart, from a random start.
+    """Return (X,) places in [0, 1) at which the members of each group lie evenly apart, from a random start.
 
     Sorted by place, two members of a group of k stand about X / k examples apart: not in one batch, unless the group
     has more members than the epoch has batches. Examples of no known group lie anywhere.
@@ -236,7 +236,7 @@ def _as_is(batch: Batch) -> Batch:
 
 
 def blocks(codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Number the members of each group in runs of `size`; each run is a block."""
+    """Return number the members of each group in runs of `size`; each run is a block."""
     code, counts, within = _places(codes)
     blocks = -(-counts // size)
     numbers: NDArray[np.int64] = (np.cumsum(blocks) - blocks)[code] + within // size

@@ -17,7 +17,7 @@ class GradedPairs:
     """
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per pair; `triplets` is not read.
+        """Return one example per pair; `triplets` is not read.
 
         Raises:
             ValueError: if the corpus is of documents.

@@ -26,7 +26,7 @@ class LabelledTexts:
     group: str | None = None
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per train text.
+        """Return one example per train text.
 
         Raises:
             ValueError: if the corpus lacks one of the groups.
@@ -44,7 +44,7 @@ class TrainTexts:
     """Every train text, without labels: for objectives that learn from the words of a text."""
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per train text."""
+        """Return one example per train text."""
         return ExampleIndex(anchor=corpus.members["train"])
 
 
@@ -67,7 +67,7 @@ class MinedTriplets:
     different: float = 0.0
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per triplet.
+        """Return one example per triplet.
 
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
@@ -75,7 +75,7 @@ class MinedTriplets:
         return self.of(corpus, mined(corpus, triplets, self.strategy))
 
     def of(self, corpus: Corpus, mined: Triplets) -> ExampleIndex:
-        """One example per triplet, and those of labelled pairs."""
+        """Return one example per triplet, and those of labelled pairs."""
         group = corpus.group(self.group)
         anchor, positive, negative = mined.anchor, mined.positive, mined.negative
         if self.labelled and corpus.kind != "documents":
@@ -96,7 +96,7 @@ class MinedTriplets:
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Pairs of train with label 1 (they say the same) or 0.
+    """Pairs of train with label 1 (they are duplicates) or 0.
 
     Graded pairs count as 1 from the corpus's positive grade on. Documents have no pairs: for them each triplet of
     the mining stage gives a pair of either kind.
@@ -112,7 +112,7 @@ class LabelledPairs:
     duplicates_only: bool = False
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per pair.
+        """Return one example per pair.
 
         Raises:
             FileNotFoundError: if the corpus is of documents, and the strategy was not mined.
@@ -138,7 +138,7 @@ class LabelledPairs:
 
 
 def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
-    """The triplets that the mining stage wrote by one strategy.
+    """Return the triplets that the mining stage wrote by one strategy.
 
     Raises:
         FileNotFoundError: if it did not.

@@ -47,7 +47,7 @@ class GroupPairs:
     seed: int
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per text and other.
+        """Return one example per text and other.
 
         Raises:
             ValueError: if the corpus has no such group, or no group has two texts.
@@ -75,7 +75,7 @@ class Neighbours:
     strategy: str
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per text that shares a word with another.
+        """Return one example per text that shares a word with another.
 
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
@@ -92,7 +92,7 @@ class DropoutTwins:
     """
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per train text."""
+        """Return one example per train text."""
         texts = corpus.members["train"]
         code = corpus.text_codes()[texts]
         return ExampleIndex(anchor=texts, positive=texts, group=code, positive_group=code)
@@ -126,7 +126,7 @@ class InverseCloze:
             raise ValueError(f"a block has a query and something else, so 2 sentences at least; got {self.block}")
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per sentence of the train texts; blocks of one sentence are dropped, as in the paper.
+        """Return one example per sentence of the train texts; blocks of one sentence are dropped, as in the paper.
 
         Raises:
             ValueError: if most train texts are single sentences.
@@ -168,14 +168,14 @@ class InverseCloze:
 
 
 def neighbour_pairs(corpus: Corpus, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> ExampleIndex:
-    """Texts and their neighbours as examples; texts that are neighbours of neighbours are of one group."""
+    """Return texts and their neighbours as examples; texts that are neighbours of neighbours are of one group."""
     code = corpus.text_codes()
     group = components(len(corpus), code[anchor], code[positive])[code]
     return ExampleIndex(anchor=anchor, positive=positive, group=group[anchor], positive_group=group[positive])
 
 
 def sentences_of(text: str) -> list[str]:
-    """A text's sentences: each ends with its line, or at a stop, question or exclamation mark before a space.
+    """Return a text's sentences: each ends with its line, or at a stop, question or exclamation mark before a space.
 
     A small letter after the space goes on with the sentence (E. coli); other abbreviations are not known.
     """

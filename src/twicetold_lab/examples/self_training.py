@@ -45,7 +45,7 @@ class PseudoLabels:
     duplicates_only: bool = False
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per pair, those that people labelled first.
+        """Return one example per pair, those that people labelled first.
 
         Raises:
             FileNotFoundError: if nothing was mined for this corpus.
@@ -83,7 +83,7 @@ class TeacherSimilarities:
     margins: bool
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per triplet, or two.
+        """Return one example per triplet, or two.
 
         Raises:
             FileNotFoundError: if nothing was mined for this corpus.
@@ -103,7 +103,7 @@ class TeacherSimilarities:
 
 
 def mined_with_model(kind: type[M], corpus: Corpus, folder: str, strategy: str) -> M:
-    """The output of the stage `mine_with_model` for one strategy.
+    """Return the output of the stage `mine_with_model` for one strategy.
 
     Raises:
         FileNotFoundError: if it did not.

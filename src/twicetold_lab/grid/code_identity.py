@@ -1,7 +1,8 @@
 """Hash of the code that a stage of a cell runs: the import closure of its script and of its config's `_target_`s.
 
-Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count. Package
-data belong to the module beside them that has their name as a string (`data_of`), and count byte by byte.
+Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count, nor does
+what only type checkers read: `if TYPE_CHECKING:`, annotations of functions, and imports for these. Package data belong
+to the module beside them that has their name as a string (`data_of`), and count byte by byte.
 `checkout` sees to it that the code that is hashed here is the code that runs.
 """
 
@@ -67,7 +68,7 @@ def code_identity(script: str, config: Any) -> str:
 
 
 def learnt_from(config: Config) -> Config:
-    """The part of a training's config whose code affects the trained model."""
+    """Return the part of a training's config whose code affects the trained model."""
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
 
@@ -94,7 +95,7 @@ def code_now(stage: str, config: Config, parts: Any) -> str:
 
 @cache
 def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
-    """The project's files that a script and the given targets import, at any depth, and their data; sorted."""
+    """Return the project's files that a script and the given targets import, at any depth, and their data; sorted."""
     seen: set[str] = set()
     todo = [script]
     for target in targets:
@@ -112,7 +113,7 @@ def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
 
 
 def targets(value: Any) -> Iterator[str]:
-    """Every `_target_` within a config."""
+    """Yield every `_target_` within a config."""
     if isinstance(value, dict):
         if isinstance(target := value.get("_target_"), str):
             yield target
@@ -163,14 +164,59 @@ def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
 @cache
 def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...], frozenset[str]]:
     """Hash of a module's syntax tree, the dotted names that it imports, and its strings."""
-    tree = ast.parse(source)
+    tree = _without_types(ast.parse(source))
     constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     strings = frozenset(value for value in constants if isinstance(value, str))
     return hashlib.sha256(_outline(tree).encode()).hexdigest(), tuple(_imports(tree, package)), strings
 
 
+class _Types(ast.NodeTransformer):
+    """Removes `if TYPE_CHECKING:` and the annotations of functions, of which it collects the names."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_If(self, node: ast.If) -> Any:
+        if ast.unparse(node.test) not in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            return self.generic_visit(node)
+        return self.generic_visit(ast.Module(node.orelse, [])).body  # type: ignore[attr-defined]
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        self.names |= _names(node.annotation) if node.annotation else set()
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.names |= _names(node.returns) if node.returns else set()
+        node.returns = None
+        return self.generic_visit(node)
+
+
+def _without_types(tree: ast.AST) -> ast.AST:
+    """A tree without what only type checkers read."""
+    types = _Types()
+    tree = types.visit(tree)
+    only = types.names - _names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            node.names = [each for each in node.names if not _binds(each) & only]
+    return tree
+
+
+def _binds(alias: ast.alias) -> set[str]:
+    """The name that an import makes for its own module; none for `X as X`, which is for others."""
+    return {alias.asname or alias.name.partition(".")[0]} - {alias.name if alias.asname else ""}
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """The names in a tree, and its strings, as `__all__` has names that others import."""
+    nodes = list(ast.walk(tree))
+    strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return strings | {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
 def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """Dotted names that are imported anywhere in the tree, also within functions."""
+    """Yield dotted names that are imported anywhere in the tree, also within functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -181,7 +227,7 @@ def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
 
 
 def _outline(node: Any) -> str:
-    """A syntax tree as text, without bare strings (docstrings).
+    """Return a syntax tree as text, without bare strings (docstrings).
 
     Empty fields are left out, because newer versions of Python add fields to the trees.
     """
@@ -194,9 +240,8 @@ def _outline(node: Any) -> str:
 
 
 def _without_strings(nodes: list[Any]) -> Iterable[Any]:
-    """Statements without bare strings."""
+    """Yield statements without bare strings, and without imports of nothing that is left."""
     for node in nodes:
-        if not (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        ):
+        bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if not (bare or (isinstance(node, ast.Import | ast.ImportFrom) and not node.names)):
             yield node

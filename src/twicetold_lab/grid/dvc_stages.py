@@ -12,7 +12,7 @@ from networkx import descendants, topological_sort
 
 @contextmanager
 def repository() -> Iterator[Repo]:
-    """The DVC project of this folder, which waits for its lock and logs to the standard error stream."""
+    """Provide the DVC project of this folder, which waits for its lock and logs to the standard error stream."""
     logger = logging.getLogger("dvc")
     logger.handlers = [logging.StreamHandler()]
     logger.setLevel(logging.INFO)

@@ -51,7 +51,7 @@ class Job:
 
     @classmethod
     def current(cls) -> "Job | None":
-        """The job of a grid that this process runs; None outside a multirun."""
+        """Return the job of a grid that this process runs; None outside a multirun."""
         hydra = HydraConfig.get()
         if hydra.mode != RunMode.MULTIRUN:
             return None
@@ -70,7 +70,7 @@ def as_job(out: Path, train: Callable[[], Result]) -> float:
 
 
 def earlier(out: Path, outcome: str) -> Result | None:
-    """The result of a job that an earlier call of the sweep finished; None if it has to run."""
+    """Return the result of a job that an earlier call of the sweep finished; None if it has to run."""
     result = read_result(out)
     if result.get("outcome") == outcome and (out / MODEL).is_dir():
         return Result(result[METRIC], result["value"], result[EPOCHS], result[CODE])
@@ -89,5 +89,5 @@ def code_of(cfg: DictConfig) -> str:
 
 
 def in_a_line(error: Exception) -> str:
-    """The kind of an error and the first line of what it says."""
+    """Return the kind of an error and the first line of what it says."""
     return f"{type(error).__name__}: {shown(error).strip().partition(chr(10))[0]}"

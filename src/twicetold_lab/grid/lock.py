@@ -51,7 +51,7 @@ def is_stale(root: Path) -> bool:
 
 @contextmanager
 def rendered(root: Path) -> Iterator[Path]:
-    """A folder with what `compose` renders of a checkout now, for the time of the block.
+    """Provide a folder with what `compose` renders of a checkout now, for the time of the block.
 
     Raises:
         ValueError: if the grid cannot be composed.
@@ -65,13 +65,13 @@ def rendered(root: Path) -> Iterator[Path]:
 
 
 def locked_stages(root: Path) -> dict[str, Any]:
-    """The entries of a checkout's dvc.lock, by stage; none where no stage has run."""
+    """Return the entries of a checkout's dvc.lock, by stage; none where no stage has run."""
     file = root / "dvc.lock"
     return dict(_read(file)["stages"]) if file.exists() else {}
 
 
 def stale_stages(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> set[str]:
-    """The stages of the rendered files whose keys are others in the lock.
+    """Return the stages of the rendered files whose keys are others in the lock.
 
     Args:
         stages: of dvc.yaml.
@@ -88,7 +88,7 @@ def stale_stages(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered:
 
 
 def settings_of(stage: str, config: Mapping[str, Any]) -> str:
-    """The keys that a stage reads of its config, each with a digest of its value.
+    """Return the keys that a stage reads of its config, each with a digest of its value.
 
     Examples:
         >>> settings_of("evaluate", {"evaluator": {"bins": 8}, "tuned_how": "by hand", "runtime": {}})
@@ -98,13 +98,13 @@ def settings_of(stage: str, config: Mapping[str, Any]) -> str:
 
 
 def settings_file(stage: str, rendered: Path) -> Path:
-    """The rendered settings of a stage."""
+    """Return the rendered settings of a stage."""
     kind, _, key = stage.partition("@")
     return rendered / FOLDERS.get(kind, "train") / f"{key}.yaml"
 
 
 def changes(stale: Iterable[str], rendered: Path, ran_with: Path) -> list[str]:
-    """The settings that differ from those of the last run of stages: `train@x: optimizer.lr 0.1 -> 0.2`.
+    """Return the settings that differ from those of the last run of stages: `train@x: optimizer.lr 0.1 -> 0.2`.
 
     Args:
         stale: the stages.
@@ -129,7 +129,7 @@ def _digest(value: Any) -> str:
 
 
 def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
-    """The stages that read a rendered file, and the keys that they track of it."""
+    """Yield the stages that read a rendered file, and the keys that they track of it."""
     for stage, about in stages.items():
         (tracked,) = [entry for entry in about.get("do", {}).get("params", []) if isinstance(entry, dict)] or [{}]
         files = [f"{RENDERED}{file.parent.name}/{row}.json" for row in ROWS]
@@ -140,12 +140,12 @@ def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -
 
 
 def _recorded(locked: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that the lock has of a stage's rendered file."""
+    """Return the keys that the lock has of a stage's rendered file."""
     return {name: value for keys in locked.get("params", {}).values() for name, value in keys.items()}
 
 
 def _at(config: Any, name: str) -> Any:
-    """The value at a dotted key; None where there is none, as DVC records it."""
+    """Return the value at a dotted key; None where there is none, as DVC records it."""
     for part in name.split("."):
         config = (config or {}).get(part)
     return config

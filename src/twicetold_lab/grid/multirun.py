@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ class Multirun(Callback):
         with _ending():
             sweep = Sweep.read(Path(config.hydra.sweep.dir))
             end_lost(sweep, config)
-            end(sweep, trials=config.get("trials"))
+            end(sweep, _settings(config), trials=config.get("trials"))
 
 
 def begin(config: DictConfig) -> None:
@@ -115,25 +116,27 @@ def begin(config: DictConfig) -> None:
         prepare_data(cfg, cfg.hydra)
     if searching:
         swept = space_of(configs[0])
+    sweep = Sweep(folder, fixed, swept, [] if searching else jobs)
+    if searching:
+        open_search(sweep, configs[0])
     names = "+".join(dict.fromkeys(cfg.name for cfg in configs))
-    parents = {
-        data: tracking.sweep_parent(
-            _settings(cfg),
-            experiment=data,
-            sweep_id=folder.name,
-            name=f"sweep {names} {', '.join(key.rpartition('.')[2] for key in swept)}",
-        )
-        for data, cfg in by_data.items()
-    }
-    sweep = Sweep(folder, fixed, swept, [] if searching else jobs, parents)
+    name = f"sweep {names} {', '.join(key.rpartition('.')[2] for key in swept)}"
+    sweep = replace(sweep, parents={data: _parent(sweep, data, cfg, name) for data, cfg in by_data.items()})
     sweep.save()
     end_lost(sweep, config)  # of an earlier call
     if searching:
-        open_search(sweep, configs[0])
         return
     forget_others(sweep, configs)
     if finished_jobs := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
         print(f"{folder}: {finished_jobs} of {len(jobs)} jobs are there and will not be repeated")
+
+
+def _parent(sweep: Sweep, data: str, cfg: DictConfig, name: str) -> str | None:
+    """The parent run of a dataset, which ends with this process at the latest."""
+    settings = _settings(cfg)
+    parent = tracking.sweep_parent(settings, experiment=data, sweep_id=sweep.folder.name, name=name)
+    _held.callback(tracking.end_sweep, settings, parent, experiment=data, status="KILLED")
+    return parent
 
 
 def end_lost(sweep: Sweep, config: DictConfig) -> None:
@@ -146,26 +149,30 @@ def _settings(cfg: DictConfig) -> tracking.Settings:
     return tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep")
 
 
-def end(sweep: Sweep, *, trials: int | None = None) -> None:
+def end(sweep: Sweep, settings: tracking.Settings, *, trials: int | None = None) -> None:
     """Report a sweep after its last job.
 
     Args:
         sweep: that has ended.
+        settings: of its parent runs.
         trials: of a search, those asked for.
 
     Raises:
         ValueError: if no job has a value, or workers were lost before there were enough trials.
     """
     study = read_study(sweep)
+    lacking = trials is not None and len(ended(study)) < trials
     text = ranking(sweep, study)
     print(text, flush=True)
     for data, parent in sweep.parents.items():
         done = [trial for trial in finished(study) if trial.params.get("data", data) == data]
+        status = "FINISHED" if done and not lacking else "FAILED"
+        tracking.end_sweep(settings, parent, experiment=data, status=status)
         if not done:
             continue
         best = composed([*sweep.overrides, *overrides_of(done[0].params)])
         config_of_best = OmegaConf.to_yaml(best, resolve=True)
-        settings, primary = _settings(best), done[0].user_attrs[METRIC]
+        primary = done[0].user_attrs[METRIC]
         tracking.describe_sweep(
             settings,
             parent,
@@ -179,8 +186,9 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             print(f"its runs, with `make ui`: {page}", flush=True)
     if not finished(study):
         raise ValueError("no training of the sweep has a value")
-    if trials is not None and (ended_trials := len(ended(study))) < trials:
-        raise ValueError(f"{ended_trials} of {trials} trials are there, as workers were lost; the same command goes on")
+    if lacking:
+        there = f"{len(ended(study))} of {trials} trials are there"
+        raise ValueError(f"{there}, as workers were lost; the same command goes on")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from twicetold_lab.training.schedule import OnEpoch
 
 @contextmanager
 def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
-    """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
+    """Provide its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
 
     Raises:
         BlockingIOError: if another process does.
@@ -76,7 +76,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
-    """A callback for the metrics of each epoch: MLflow and the sweep."""
+    """Provide a callback for the metrics of each epoch: MLflow and the sweep."""
     job = training.job
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:

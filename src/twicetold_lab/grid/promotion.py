@@ -52,7 +52,7 @@ class Candidate:
         return sum(self.values.values()) / len(self.values)
 
     def line(self) -> str:
-        """Its row of the table."""
+        """Return the row of the table."""
         each = " ".join(f"{value:.4f}" for value in self.values.values()) if len(self.values) > 1 else ""
         return f"  {self.mean:.4f}  {each}{'  ' if each else ''}{self.label}{' (as now)' if self.now else ''}"
 
@@ -97,7 +97,7 @@ def promote(sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"
 
 
 def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[str, list["optuna.trial.FrozenTrial"]]:
-    """The trials of each dataset, the best first."""
+    """Return the trials of each dataset, the best first."""
     trials_by_data: dict[str, list[Any]] = {}
     for trial in trials:
         trials_by_data.setdefault(_choice([*sweep.overrides, *overrides_of(trial.params)], "data"), []).append(trial)
@@ -105,7 +105,7 @@ def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[
 
 
 def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> list[Candidate]:
-    """Candidates, the best first; trials that differ in the seed alone are one candidate.
+    """Return candidates, the best first; trials that differ in the seed alone are one candidate.
 
     Numbers of a search are rounded to three digits, as they will be written.
     """
@@ -124,7 +124,7 @@ def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> li
 
 
 def difference(one: Candidate, other: Candidate) -> str:
-    """Difference of two candidates, with a paired t-test over the seeds of both."""
+    """Return the difference of two candidates, with a paired t-test over the seeds of both."""
     gap = f"{one.mean - other.mean:+.4f}"
     both = [seed for seed in one.values if seed in other.values]
     if len(both) < 2:
@@ -170,7 +170,7 @@ def _other_budget(best: Candidate) -> str:
 
 
 def _keys(overrides: Sequence[str]) -> list[str]:
-    """The keys that the overrides set and that tuned values can hold.
+    """Return the keys that the overrides set and that tuned values can hold.
 
     Raises:
         ValueError: if they choose parts or other data, which tuned values cannot.

@@ -49,13 +49,13 @@ def parts_of(cfg: DictConfig) -> Parts:
 
 
 def _descend(*args: Any, **kwargs: Any) -> Fitted:
-    """Gradient descent, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
+    """Return gradient descent, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
     trained: Fitted = get_object(DESCENT)(*args, **kwargs)
     return trained
 
 
 def schedule_of(cfg: DictConfig) -> Schedule:
-    """The settings of the trainer, with what they name by `_target_` built.
+    """Return the settings of the trainer, with what they name by `_target_` built.
 
     Raises:
         ValueError: for a setting that it does not have, or an invalid value.
@@ -65,7 +65,7 @@ def schedule_of(cfg: DictConfig) -> Schedule:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
-    """The device and the workers of a training.
+    """Return the device and the workers of a training.
 
     Raises:
         ValueError: for what this machine does not have.
@@ -74,13 +74,13 @@ def runtime_of(cfg: DictConfig) -> Runtime:
 
 
 def selection_of(cfg: DictConfig) -> Selection:
-    """The keys of the evaluator that training reads."""
+    """Return the keys of the evaluator that training reads."""
     kept = OmegaConf.to_container(cfg.evaluator)
     return Selection(kept["primary"], kept["bins"], kept["classes"])
 
 
 def params_of(cfg: DictConfig, who: Identity, named: Iterable[str] = ()) -> dict[str, Any]:
-    """The parameters of a run in MLflow: what differs from its family's defaults, and what was asked for.
+    """Return the parameters of a run in MLflow: what differs from its family's defaults, and what was asked for.
 
     Args:
         cfg: the configuration.
@@ -100,7 +100,7 @@ def params_of(cfg: DictConfig, who: Identity, named: Iterable[str] = ()) -> dict
 
 
 def _defaults(*choices: str) -> dict[str, Any]:
-    """The learning keys of a family without tuned values; empty if conf/ does not know it."""
+    """Return the learning keys of a family without tuned values; empty if conf/ does not know it."""
     try:
         return learning_of(OmegaConf.to_container(composed([*choices, "tuned=none"]), resolve=True))
     except (HydraException, OmegaConfBaseException):
@@ -108,7 +108,7 @@ def _defaults(*choices: str) -> dict[str, Any]:
 
 
 def composed(overrides: list[str]) -> DictConfig:
-    """The configuration of a training with other overrides, also within a program of Hydra."""
+    """Return the configuration of a training with other overrides, also within a program of Hydra."""
     if GlobalHydra.instance().is_initialized():
         return compose("train", overrides)
     with initialize_config_dir(f"{CONF}", version_base="1.3"):

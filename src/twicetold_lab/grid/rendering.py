@@ -25,13 +25,17 @@ KEPT: dict[str, str] = {}
 
 
 def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
-    """The config of a training."""
+    """Compose the config of a training; where a variant's profile says nothing of data, the grid's is taken."""
     # tracking compares with the defaults of the family
-    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+    config = composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+    if "profile" not in row:
+        return config
+    own, plain = (data_of(f"data={row['data']}", f"profile={name}") for name in (row["profile"], "full"))
+    return config | ({"data": data_of(*for_data(row["data"], grid))} if own == plain else {})
 
 
 def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
-    """The overrides of a training."""
+    """Return the overrides of a training."""
     names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
     profile = f"profile={row.get('profile', grid['profile'])}"
     name = f"name={name_of(key, row)}"
@@ -39,12 +43,12 @@ def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
 
 
 def for_data(key: str, grid: Config) -> list[str]:
-    """The overrides of the data stages."""
+    """Return the overrides of the data stages."""
     return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
 
 
 def data_of(*overrides: str) -> Config:
-    """The settings of a dataset with which the data stages run."""
+    """Return the settings of a dataset with which the data stages run."""
     return dict(composed("prepare", *overrides)["data"])
 
 
@@ -58,22 +62,22 @@ def digest_of(source: Mapping[str, Any]) -> str | None:
 
 
 def name_of(key: str, row: Mapping[str, Any]) -> str:
-    """The middle of <data>-<name>-<seed>."""
+    """Return the middle of <data>-<name>-<seed>."""
     return key.removeprefix(f"{row['data']}-").removesuffix(f"-{row['seed']}")
 
 
 def of_data(grid: Config) -> list[str]:
-    """The grid's overrides that concern data and mining."""
+    """Return the grid's overrides that concern data and mining."""
     return [o for o in grid["overrides"] if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
 
 
 def tracked(grid: Config) -> list[str]:
-    """The grid's overrides of tracking."""
+    """Return the grid's overrides of tracking."""
     return [o for o in grid["overrides"] if o.startswith("tracking")]
 
 
 def composed(primary: str, *overrides: str) -> Config:
-    """A resolved config.
+    """Return a resolved config.
 
     Raises:
         ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
@@ -100,7 +104,7 @@ def keep_in(file: Path) -> None:
 
 
 def _sources() -> str:
-    """Digest of all that a composition depends on, beside Hydra."""
+    """Return the digest of all that a composition depends on, beside Hydra."""
     files = [Path(__file__), *sorted(file for file in CONF.rglob("*.yaml") if file.name != CELLS.name)]
     return hashlib.sha256(b"".join(f"{file}\n".encode() + file.read_bytes() for file in files)).hexdigest()
 
@@ -109,7 +113,7 @@ class Dumper(yaml.CSafeDumper):
     """Writes what `OmegaConf.to_yaml` writes, ten times as fast."""
 
     def text(self, value: str) -> yaml.ScalarNode:
-        """A string, in quotes if OmegaConf would read it as a number: 1e5 is none in YAML 1.1."""
+        """Return a string, in quotes if OmegaConf would read it as a number: 1e5 is none in YAML 1.1."""
         try:
             float(value)
         except ValueError:

@@ -42,7 +42,7 @@ OTHERS = (2, 3)  # datasets that a model is evaluated on beside its own: the sta
 
 
 def read_grid(root: Path) -> dict[str, Any]:
-    """The grid of a checkout: profile and overrides of params.yaml, and the rows of conf/cells.yaml.
+    """Return the grid of a checkout: profile and overrides of params.yaml, and the rows of conf/cells.yaml.
 
     Examples:
         >>> sorted(read_grid(CONF.parent))[:4]
@@ -53,7 +53,7 @@ def read_grid(root: Path) -> dict[str, Any]:
 
 
 def expanded(params: Any) -> dict[str, Any]:
-    """The grid with a row for each training, ensemble and evaluation, by name.
+    """Return the grid with a row for each training, ensemble and evaluation, by name.
 
     Args:
         params: content of params.yaml.
@@ -83,7 +83,7 @@ def expanded(params: Any) -> dict[str, Any]:
 
 
 def with_files(grid: Config, files: Mapping[str, Config]) -> dict[str, Any]:
-    """The grid with the files that trainings read, and the rows of the stages that make these.
+    """Return the grid with the files that trainings read, and the rows of the stages that make these.
 
     Args:
         grid: of `expanded`.
@@ -117,7 +117,7 @@ def written(grid: Config, file: Path) -> bool:
 
 
 def files_of(key: str, row: Config, config: Config) -> dict[str, Any]:
-    """The files that a training reads, by its composed settings, beside its data.
+    """Return the files that a training reads, by its composed settings, beside its data.
 
     Returns:
         `mined`, a folder of examples; `pretrained`, a folder or file; and `mining`, the row of the stage that makes the
@@ -200,18 +200,18 @@ def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides
 
 
 def run_of(row: Config, model: str) -> str:
-    """The cell of another model on the same data with the same seed."""
+    """Return the cell of another model on the same data with the same seed."""
     return f"{row['data']}-{model}-{row['seed']}"
 
 
 def members_of(grid: Config, key: str) -> list[str]:
-    """The cells of an ensemble; a cell alone is its own."""
+    """Return the cells of an ensemble; a cell alone is its own."""
     row = grid["ensembles"].get(key)
     return [key] if row is None else [run_of(row, member) for member in row["members"]]
 
 
 def _cells(where: str, data: str, about: Config) -> dict[str, dict[str, Any]]:
-    """The rows of trainings on one dataset."""
+    """Return the rows of trainings on one dataset."""
     models = _recipes(where, about["models"])
     seeds = _mapping(f"{where}: seeds", about.get("seeds", {}))
     named: list[tuple[str, dict[str, Any]]] = [(model, {"data": data, "model": model}) for model in models]
@@ -236,7 +236,7 @@ def _cells(where: str, data: str, about: Config) -> dict[str, dict[str, Any]]:
 
 
 def _ensemble(where: str, data: str, row: Any, cells: Config) -> dict[str, Any]:
-    """The row of an ensemble, whose members are cells, and as many as dvc.yaml has room for."""
+    """Return the row of an ensemble, whose members are cells, and as many as dvc.yaml has room for."""
     _check_keys(where, _mapping(where, row), ("members",), ("stacking",))
     members = row["members"]
     if not (isinstance(members, list) and 2 <= len(members) <= MOST_MEMBERS):
@@ -267,7 +267,7 @@ def _add_evaluations(where: str, data: str, about: Config, grid: Config) -> None
 
 
 def _recipes(where: str, models: Any) -> list[str]:
-    """A list of names in conf/model/."""
+    """Return a list of names in conf/model/."""
     if not isinstance(models, list):
         raise ValueError(f"{where}: models must be a list of names in conf/model/; got {models!r}")
     _check_known(where, "model", models)
@@ -328,7 +328,7 @@ def _check_experiment(where: str, name: str) -> None:
 
 
 def _differences(one: Any, other: Any, key: str) -> Iterator[str]:
-    """The keys in which two configs differ."""
+    """Yield the keys in which two configs differ."""
     if not (isinstance(one, dict) and isinstance(other, dict)):
         if one != other:
             yield key

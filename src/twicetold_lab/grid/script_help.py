@@ -18,7 +18,7 @@ FURTHER = "Any other value of conf/ is set by <key>=<value>. With the choices ma
 
 
 def help_of(script: Path, description: str) -> str:
-    """The text.
+    """Return the text.
 
     Args:
         script: its file, `pipelines/` of a checkout with `conf/`.
@@ -36,7 +36,7 @@ def help_of(script: Path, description: str) -> str:
 
 
 def _groups(conf: Path, config: str) -> Iterator[str]:
-    """Groups of the defaults list of a config, those without a default first."""
+    """Yield groups of the defaults list of a config, those without a default first."""
     content = yaml.safe_load((conf / f"{config}.yaml").read_text(encoding="utf-8"))
     entries = content.get("defaults", [])
     chosen = [entry for entry in entries if isinstance(entry, dict)]

@@ -41,12 +41,12 @@ APPENDED = "experiment"
 
 
 def choices(group: str) -> list[str]:
-    """Names of the files of a group of conf/."""
+    """Return names of the files of a group of conf/."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def without_hydra(cfg: DictConfig) -> DictConfig:
-    """The settings without Hydra's own, which are not all there before a job of a sweep begins."""
+    """Return the settings without Hydra's own, which are not all there before a job of a sweep begins."""
     return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
 
 
@@ -80,7 +80,7 @@ def readable_refusals() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str | None:
-    """The message for a key or a choice that does not exist; None for other errors."""
+    """Return the message for a key or a choice that does not exist; None for other errors."""
     if isinstance(error, MissingConfigException) and error.options:
         group, _, choice = (error.missing_cfg_file or "").rpartition("/")
         return no_such(f"{group}={choice}", choice, error.options, before=f"{'+' * (group == APPENDED)}{group}=")
@@ -95,7 +95,7 @@ def _in_words(error: Exception) -> str | None:
 
 
 def no_such(what: str, name: str, names: Iterable[str], *, before: str = "") -> str:
-    """There is none of a name, perhaps another one is meant, and which ones there are.
+    """Say that a name is unknown, perhaps another one is meant, and which ones there are.
 
     Args:
         what: as the command says it.
@@ -197,7 +197,7 @@ def _is_part(value: Any) -> bool:
 
 
 def is_trained(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """True if there are examples to learn from, and an objective."""
+    """Return true if there are examples to learn from, and an objective."""
     return all(cfg[part]["_target_"] is not None for part in ("objective", "examples"))
 
 
@@ -223,7 +223,7 @@ def check_used(cfg: Mapping[str, Any] | DictConfig, overrides: Iterable[str]) ->
 
 
 def part_of(override: str) -> str:
-    """First part of an override's key."""
+    """Return first part of an override's key."""
     return re.split(r"[./=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
@@ -261,7 +261,7 @@ def _accepted(target: Callable[..., Any]) -> _Accepted:
 
 
 def _parts(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every mapping with a `_target_`, and its key."""
+    """Yield every mapping with a `_target_`, and its key."""
     if isinstance(value, dict):
         if isinstance(value.get("_target_"), str):
             yield key, value

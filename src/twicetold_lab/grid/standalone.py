@@ -84,7 +84,7 @@ def _run(stage: str, *overrides: str) -> None:
 
 
 def _missing(cfg: DictConfig) -> list[str]:
-    """The data stages whose output is missing or of other settings."""
+    """Return the data stages whose output is missing or of other settings."""
     data = OmegaConf.to_container(cfg.data, resolve=True)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     mine = ["mine"] if reads_triplets(cfg) else []
@@ -96,7 +96,7 @@ def _missing(cfg: DictConfig) -> list[str]:
 
 
 def reads_triplets(cfg: DictConfig) -> bool:
-    """True if a training may read the output of the stage `mine`: its examples name one of the strategies.
+    """Return true if a training may read the output of the stage `mine`: its examples name one of the strategies.
 
     Those count as its data then (`runs.identity`), also where a corpus has labelled pairs and none is read.
     """

@@ -81,7 +81,7 @@ class Sweep:
         return " ".join(f"{shown[key]}={_short(value)}" for key, value in values.items())
 
     def values(self, job: Iterable[str]) -> dict[str, Any]:
-        """The values that differ in a grid's job, from its overrides."""
+        """Return the values that differ in a grid's job, from its overrides."""
         pairs = (override.lstrip("+").partition("=") for override in job)
         return {key: value for key, _, value in pairs if key in self.varies}
 
@@ -91,7 +91,7 @@ class Sweep:
 
 
 def sweep_folder(overrides: Sequence[str]) -> Path:
-    """Folder of the sweep of a command: `multirun/<data>-<model>-<hash of the overrides>`."""
+    """Return the folder of the sweep of a command: `multirun/<data>-<model>-<hash of the overrides>`."""
     identifying = [override for override in overrides if not override.lstrip("+~").startswith(NOT_IN_ID)]
     named = dict(override.partition("=")[::2] for override in identifying)
     words = [re.sub(r"[^\w.]+", "+", named[key]).strip("+") for key in ("data", "model") if key in named]
@@ -100,7 +100,7 @@ def sweep_folder(overrides: Sequence[str]) -> Path:
 
 
 def find_sweep(which: str) -> Sweep:
-    """A sweep by its id or folder, or the `latest` that varies more than the seed.
+    """Return a sweep by its id or folder, or the `latest` that varies more than the seed.
 
     Raises:
         FileNotFoundError: if there is none.
@@ -123,7 +123,7 @@ def overrides_of(values: Mapping[str, Any]) -> list[str]:
 
 
 def read_study(sweep: Sweep) -> "optuna.Study":
-    """The study of a search, or one made of the results of a grid."""
+    """Return the study of a search, or one made of the results of a grid."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -144,7 +144,7 @@ def read_study(sweep: Sweep) -> "optuna.Study":
 
 
 def storage(folder: Path) -> "optuna.storages.RDBStorage":
-    """The storage of a search, which several processes may use at the same time.
+    """Return the storage of a search, which several processes may use at the same time.
 
     Raises:
         ValueError: if its file is damaged.
@@ -163,20 +163,20 @@ def storage(folder: Path) -> "optuna.storages.RDBStorage":
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """The result of a grid's job; empty if it has none."""
+    """Return the result of a grid's job; empty if it has none."""
     with suppress(FileNotFoundError):
         return dict(json.loads((folder / RESULT).read_text(encoding="utf-8")))
     return {}
 
 
 def finished(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
-    """Trials with a value, the best first; if the dataset varies, dataset by dataset."""
+    """Return trials with a value, the best first; if the dataset varies, dataset by dataset."""
     done = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
     return sorted(done, key=lambda trial: (trial.params.get("data", ""), -(trial.value or 0.0), trial.number))
 
 
 def counts(study: "optuna.Study") -> str:
-    """Counts of trials by outcome: `9 finished, 26 pruned, 1 failed`."""
+    """Return counts of trials by outcome: `9 finished, 26 pruned, 1 failed`."""
     names = {"COMPLETE": "finished", "PRUNED": "pruned", "RUNNING": "running"}
     numbers = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
     numbers.pop("stopped", None)  # they are tried again
@@ -184,7 +184,7 @@ def counts(study: "optuna.Study") -> str:
 
 
 def counted(trial: "optuna.trial.FrozenTrial") -> bool:
-    """True for a trial that counts towards `trials`: a stopped one is tried again."""
+    """Return true for a trial that counts towards `trials`: a stopped one is tried again."""
     stopped = trial.state.name == "FAIL" and ERROR not in trial.user_attrs
     return trial.state.name != "WAITING" and not (stopped and trial.user_attrs.get(ATTEMPT, 1) < ATTEMPTS)
 
@@ -220,7 +220,7 @@ def ranking(sweep: Sweep, study: "optuna.Study") -> str:
 
 
 def means_over_seeds(sweep: Sweep, done: Sequence["optuna.trial.FrozenTrial"]) -> list[str]:
-    """A table of what several seeds came to, the highest mean first; if the dataset varies, dataset by dataset.
+    """Return a table of what several seeds came to, the highest mean first; if the dataset varies, dataset by dataset.
 
     Args:
         sweep: that has ended.

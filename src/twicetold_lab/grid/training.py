@@ -98,7 +98,7 @@ def begin(cfg: DictConfig, job: Job | None) -> Training:
 
 
 def finished_earlier(training: Training, out: Path) -> Result | None:
-    """The result of a job that an earlier call of its sweep has finished; None if it has to run."""
+    """Return the result of a job that an earlier call of its sweep has finished; None if it has to run."""
     if training.job is None or (result := earlier(out, training.who.outcome)) is None:
         return None
     print(f"{training.who.data} {training.name}: val {result.metric} {result.value:.4f}, from an earlier call")

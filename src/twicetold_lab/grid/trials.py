@@ -48,7 +48,7 @@ Train = Callable[[DictConfig, Path, Job], Result]
 
 
 def space_of(cfg: DictConfig) -> dict[str, Any]:
-    """The family's search space without the keys that the command sets.
+    """Return the family's search space without the keys that the command sets.
 
     Raises:
         ValueError: if nothing is left to vary.
@@ -61,7 +61,7 @@ def space_of(cfg: DictConfig) -> dict[str, Any]:
 
 
 def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
-    """The space as Optuna's distributions.
+    """Return the space as Optuna's distributions.
 
     Raises:
         ValueError: if an entry is not in Optuna's terms.
@@ -83,7 +83,7 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
 
 
 def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
-    """The config's values, in terms of the space: `'[300]'` for a list. Values out of range are left out."""
+    """Return the config's values, in terms of the space: `'[300]'` for a list. Values out of range are left out."""
     values = {}
     for key, distribution in space.items():
         value = OmegaConf.select(cfg, key)
@@ -101,9 +101,11 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     The first trial of a new study has the values that the config has now. It is never pruned.
 
     Raises:
-        ValueError: if the study is of other data, settings, code or library versions.
+        ValueError: if the study is of other data, settings, code or library versions, or of another kind of space.
     """
     study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
+    anew = f"To search anew, remove the folder: rm -r {sweep.folder}"
+    check_space(study, space, anew)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     code = code_now("train", config, learnt_from(config))
@@ -111,8 +113,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     if study.user_attrs.setdefault("made_with", made_with) != made_with:
         raise ValueError(
             f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
-            f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
-            f"rm -r {sweep.folder}"
+            f"conf/tuned/, src/ or the environment have changed since. {anew}"
         )
     if not study.trials:
         study.set_user_attr("made_with", made_with)
@@ -120,6 +121,25 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         return
     take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
+
+
+def check_space(study: "optuna.Study", space: Mapping[str, "optuna.distributions.BaseDistribution"], anew: str) -> None:
+    """Check that a study can go on in a space: ranges may be others, but neither kinds nor choices.
+
+    Raises:
+        ValueError: if it cannot.
+    """
+    from optuna.distributions import check_distribution_compatibility
+
+    for trial in study.get_trials(deepcopy=False):
+        for key in trial.distributions.keys() & space.keys():
+            try:
+                check_distribution_compatibility(trial.distributions[key], space[key])
+            except ValueError as error:
+                raise ValueError(
+                    f"trials of the search had {trial.distributions[key]} for {key}, and conf/sweep/ has {space[key]}: "
+                    f"a search keeps the choices that it began with. {anew}"
+                ) from error
 
 
 def take_back(study: "optuna.Study", sweep: Sweep) -> None:
@@ -148,7 +168,7 @@ def work(cfg: DictConfig, train: Train) -> None:
 
 
 def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":
-    """The sweep's study, with a sampler that does not repeat the draws of an earlier call."""
+    """Return the sweep's study, with a sampler that does not repeat the draws of an earlier call."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

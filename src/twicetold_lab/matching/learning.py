@@ -41,7 +41,7 @@ class Labelled:
     """A file compared, with the truth about its pairs.
 
     Args:
-        file: it.
+        file: the labelled file.
         distinct: its distinct texts; with further columns, rows are one that are equal in all of them.
         comparison: of these.
         same: (P,) whether the texts of each pair are in one true group, each in that of most of its rows.
@@ -73,7 +73,7 @@ def labelled(file: LabelledFile, *, vectors: bool, records: bool = False) -> Lab
 
 
 def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.int64]:
-    """(N,) true group of each distinct text: that of most of its rows, of two as frequent the first by name.
+    """Return (N,) true group of each distinct text: that of most of its rows, of two as frequent the first by name.
 
     Args:
         text: (n,) distinct text of each row.
@@ -87,7 +87,7 @@ def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.
 
 
 def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
-    """The matcher of these files, each kind with the same weight.
+    """Return the matcher of these files, each kind with the same weight.
 
     Args:
         files: compared, with the truth.
@@ -162,7 +162,7 @@ def held_out(
 
 
 def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
-    """For each of some kinds the numbers, with vectors, that files of the same thing of all other kinds give.
+    """Return for each of some kinds the numbers, with vectors, that files of the same thing of all other kinds give.
 
     Args:
         mirror: folder of the public data.

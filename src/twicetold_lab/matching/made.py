@@ -20,7 +20,7 @@ COPIES = (1, 1, 1, 2, 2, 3)  # texts of a group
 
 
 def names(groups: int = 1_200, seed: int = 1) -> Rows:
-    """Persons with their place of work."""
+    """Return persons with their place of work."""
     draw, rows = random.Random(seed), []
     for group in range(groups):
         first, last, middle = draw.choice(FIRST), draw.choice(LAST), draw.choice(LETTERS)
@@ -40,7 +40,7 @@ def _name(draw: random.Random, first: str, last: str, middle: str, place: str) -
 
 
 def tickets(groups: int = 1_200, seed: int = 2) -> Rows:
-    """Complaints about an order; another number is another order."""
+    """Return complaints about an order; another number is another order."""
     draw, rows = random.Random(seed), []
     marks = ("", "#", "no. ", "ORD-")
     for group in range(groups):
@@ -56,7 +56,7 @@ def tickets(groups: int = 1_200, seed: int = 2) -> Rows:
 
 
 def variants(articles: int = 350, seed: int = 3) -> Rows:
-    """Products in several sizes and colours, each of which is another product."""
+    """Return products in several sizes and colours, each of which is another product."""
     draw, rows, group = random.Random(seed), [], 0
     for _ in range(articles):
         brand, article = draw.choice(BRANDS), draw.choice(WORDS["articles"])
@@ -85,7 +85,7 @@ def _variant(draw: random.Random, brand: str, article: tuple[str, ...], code: st
 
 
 def releases(groups: int = 900, seed: int = 4) -> Rows:
-    """Notes on releases of programs; another version is another release."""
+    """Return notes on releases of programs; another version is another release."""
     draw, rows = random.Random(seed), []
     for group in range(groups):
         program = draw.choice(("Open", "Fast", "Lib", "Net", "Data")) + draw.choice(("Mail", "Graph", "Chart", "View"))
@@ -107,7 +107,7 @@ def releases(groups: int = 900, seed: int = 4) -> Rows:
 
 
 def misspelt(draw: random.Random, word: str) -> str:
-    """A word with a letter that is missing, swapped, another, or too many; short ones as they are."""
+    """Return a word with a letter that is missing, swapped, another, or too many; short ones as they are."""
     if len(word) < 4:
         return word
     at = draw.randrange(1, len(word) - 1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.matching.candidates import Pairs
+from twicetold.matching.comparison import best_cut
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
@@ -22,7 +23,7 @@ PER_ROUND = 5  # questions between two updates
 
 
 def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
-    """Scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
+    """Return scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
     probability = matcher.probability(one.comparison.columns)
     known = np.asarray(answered, np.int64)
     probability[known] = one.same[known]
@@ -42,7 +43,7 @@ class Meaning:
 
 
 def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
-    """Meaning over the candidate pairs whose probability is at least `level`."""
+    """Return the meaning over the candidate pairs whose probability is at least `level`."""
     probability = matcher.probability(one.comparison.columns)
     kept = probability >= level
     if not kept.any():
@@ -51,20 +52,20 @@ def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
 
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
-    """Scores of components of the pairs that reach a similarity."""
+    """Return scores of components of the pairs that reach a similarity."""
     kept, (left, right) = similarity >= threshold, one.comparison.ends
     groups = components(len(one.distinct), left[kept], right[kept])
     return group_scores(groups[one.distinct.place], one.file.truth)
 
 
 def blended(one: Labelled) -> NDArray[np.float32]:
-    """(P,) similarity of letters, words and vectors, or of the former alone where there are no vectors."""
+    """Return (P,) similarity of letters, words and vectors, or of the former alone where there are no vectors."""
     pairs: Pairs = one.comparison.pairs
     return pairs.lexical if pairs.cosine is None else BLEND * pairs.lexical + (1 - BLEND) * pairs.cosine
 
 
 def best_threshold(one: Labelled, similarity: NDArray[np.float32]) -> GroupScores:
-    """The best that a threshold can do, chosen on the truth."""
+    """Return the best that a threshold can do, chosen on the truth."""
     tried = np.unique(np.quantile(similarity, np.linspace(0.3, 0.999, THRESHOLDS)))
     return max((by_threshold(one, similarity, value) for value in tried), key=lambda scores: scores.f1)
 
@@ -72,7 +73,7 @@ def best_threshold(one: Labelled, similarity: NDArray[np.float32]) -> GroupScore
 def answered(
     one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
 ) -> dict[int, GroupScores]:
-    """Scores of `groups_after`, by number of answers."""
+    """Return scores of `groups_after`, by number of answers."""
     found = groups_after(one, matcher, budgets, seed=seed, wrong=wrong)
     return {budget: group_scores(groups, one.file.truth) for budget, groups in found.items()}
 
@@ -80,7 +81,7 @@ def answered(
 def groups_after(
     one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
 ) -> dict[int, NDArray[np.int64]]:
-    """(n,) groups after numbers of answers, which are the truth but for a share that is wrong.
+    """Return (n,) groups after numbers of answers, which are the truth but for a share that is wrong.
 
     Args:
         one: the file.
@@ -103,5 +104,5 @@ def groups_after(
             matcher = matcher.answered(one.comparison.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.comparison.columns)
         probability[asked] = said
-        groups[budget] = one.groups(probability)
+        groups[budget] = one.groups(probability, best_cut(probability, len(asked)))
     return groups

@@ -53,30 +53,30 @@ WHOLE = ("abt_buy", "walmart_amazon", "itunes_amazon", "fodors_zagats", "dblp_ac
 
 
 def kind_of(data: str) -> str:
-    """Kind of the files that a dataset is one of; empty where no file of the same thing is of its kind."""
+    """Return the kind of the files that a dataset is one of; empty where no file of the same thing is of its kind."""
     return "questions" if data.startswith("quora") else TABLES.get(data, ("",))[0]
 
 
 def same_files(mirror: Path) -> list[LabelledFile]:
-    """Files whose groups are the same thing."""
+    """Return files whose groups are the same thing."""
     read = [_table(mirror, name, column, kind, also) for name, (kind, column, also) in TABLES.items()]
     read += [_table(mirror, name, "all", TABLES[name][0]) for name in WHOLE]
     return [*read, quora(mirror), *made_files()]
 
 
 def topic_files(mirror: Path) -> list[LabelledFile]:
-    """Files whose groups are the same event or topic, or nearly so."""
+    """Return files whose groups are the same event or topic, or nearly so."""
     questions = _table(mirror, "mqp", "question", "questions")
     return [headlines(mirror), captions(mirror), entailed(mirror), quora(mirror), questions]
 
 
 def copy_files(mirror: Path) -> list[LabelledFile]:
-    """Files of which some rows are copied with small changes; another wording of the same is another text."""
+    """Return files of which some rows are copied with small changes; another wording of the same is another text."""
     return [copied(file) for file in same_files(mirror) if not file.name.endswith(" all")] + [copied(headlines(mirror))]
 
 
 def made_files() -> list[LabelledFile]:
-    """Files that are made here."""
+    """Return files that are made here."""
     makers: dict[str, Callable[[], made.Rows]] = {
         "names": made.names,
         "tickets": made.tickets,
@@ -87,7 +87,7 @@ def made_files() -> list[LabelledFile]:
 
 
 def quora(mirror: Path) -> LabelledFile:
-    """Questions of some pairs; groups are what all pairs of duplicates join."""
+    """Return questions of some pairs; groups are what all pairs of duplicates join."""
     with (mirror / "quora/quora_duplicate_questions.tsv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t"))[1:]
     group = _joined((row[1], row[2]) for row in rows if row[5] == "1")
@@ -99,7 +99,7 @@ def quora(mirror: Path) -> LabelledFile:
 
 
 def headlines(mirror: Path) -> LabelledFile:
-    """Headlines by story, a dozen of each at most."""
+    """Return headlines by story, a dozen of each at most."""
     with (mirror / "uci_news/newsCorpora.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
     stories = sorted({row[5] for row in rows})
@@ -114,7 +114,7 @@ def headlines(mirror: Path) -> LabelledFile:
 
 
 def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
-    """Captions and forum posts of the STS benchmark; pairs with at least this score say the same."""
+    """Return captions and forum posts of the STS benchmark; pairs with at least this score are duplicates."""
     lines = (mirror / "stsbenchmark/sts-train.csv").read_text(encoding="utf-8").split("\n")
     rows = [row for row in (line.rstrip("\r").split("\t") for line in lines) if len(row) > 6 and row[0] != "main-news"]
     group = _joined((row[5], row[6]) for row in rows if float(row[4]) >= least)
@@ -123,7 +123,7 @@ def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
 
 
 def entailed(mirror: Path) -> LabelledFile:
-    """Sentences, each with one that follows from it and one that contradicts it."""
+    """Return sentences, each with one that follows from it and one that contradicts it."""
     with (mirror / "nli/nli_for_simcse.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))[: ROWS // 3]
     texts = [row[part] for row in rows for part in ("sent0", "sent1", "hard_neg")]
@@ -131,7 +131,7 @@ def entailed(mirror: Path) -> LabelledFile:
 
 
 def copied(file: LabelledFile, seed: int = 0) -> LabelledFile:
-    """Some distinct texts of a file, a third of them with copies."""
+    """Return some distinct texts of a file, a third of them with copies."""
     chosen = random.Random(seed)
     texts = sorted(set(file.texts))
     rows: list[tuple[str, str]] = []
@@ -152,7 +152,7 @@ def _table(mirror: Path, name: str, column: str, kind: str, also: Iterable[str] 
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """The group of each name, by one that stands for it."""
+    """Return the group of each name, by one that stands for it."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -23,7 +23,7 @@ def grown(
     leaves: int = LEAVES,
     seed: int = 0,
 ) -> Trees:
-    """Trees learnt from labelled pairs.
+    """Return trees learnt from labelled pairs.
 
     Args:
         names: (F,) of the features.
@@ -43,7 +43,7 @@ def grown(
 
 
 def _arrays(trees: list[Any], size: int) -> dict[str, NDArray[Any]]:
-    """Nodes of scikit-learn's trees as arrays, filled up with leaves of value 0."""
+    """Return nodes of scikit-learn's trees as arrays, filled up with leaves of value 0."""
     shape = (len(trees), size)
     arrays: dict[str, NDArray[Any]] = {
         "feature": np.full(shape, -1, np.int32),

@@ -48,7 +48,7 @@ def mine(
     Args:
         corpus: any corpus with the group `label`.
         seed: of the draws.
-        label: the group whose members say the same.
+        label: the group whose members are duplicates.
         per_anchor: triplets for each anchor. If the window has fewer texts, random members of other groups are
             added.
         ranks: first and last rank of the window, counted from 1 in the list without the anchor's group.
@@ -144,7 +144,7 @@ def hardest(
 
 
 def _cut(products: csr_array, counts: NDArray[np.int64]) -> csr_array:
-    """The best entries of each row, at least as many as `counts` says where there are as many; ties are kept.
+    """Return the best entries of each row, at least as many as `counts` says where there are as many; ties are kept.
 
     Ranking whole rows of some thousand entries takes three times as long as finding a score that parts them.
     """
@@ -159,7 +159,7 @@ def _cut(products: csr_array, counts: NDArray[np.int64]) -> csr_array:
 
 
 def _rank(products: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:
-    """(B, R) the best columns of each row of scores, the anchor's own group left out."""
+    """Return (B, R) the best columns of each row of scores, the anchor's own group left out."""
     ranked = np.full((len(anchors), last), NOBODY)
     lengths = np.diff(products.indptr)
     rows = np.repeat(np.arange(len(anchors)), lengths)
@@ -180,7 +180,7 @@ def _rank(products: csr_array, groups: Groups, anchors: Positions, *, last: int)
 def _rectangles(
     indptr: NDArray[np.int64], rows: Positions
 ) -> Iterator[tuple[Positions, NDArray[np.int64], NDArray[np.bool_]]]:
-    """Rows of like length padded to rectangles, the longest first.
+    """Yield rows of like length padded to rectangles, the longest first.
 
     Args:
         indptr: where the entries of each row begin.
@@ -202,7 +202,7 @@ def _rectangles(
 
 
 def _sample(window: Positions, *, per_anchor: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(B, per_anchor) different texts of each row of a window at random, `NOBODY` once it is used up."""
+    """Return (B, per_anchor) different texts of each row of a window at random, `NOBODY` once it is used up."""
     order = np.where(window == NOBODY, np.inf, rng.random(window.shape)).argsort(axis=1)[:, :per_anchor]
     drawn = np.full((len(window), per_anchor), NOBODY)
     drawn[:, : order.shape[1]] = np.take_along_axis(window, order, axis=1)

@@ -19,7 +19,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
     Args:
         corpus: any corpus with the group `label`.
         seed: of the draws.
-        label: the group whose members say the same; for pairs, the duplicate cluster.
+        label: the group whose members are duplicates; for pairs, the duplicate cluster.
         per_anchor: triplets for each anchor. Each of its labelled non-duplicates is used at most once; members of
             other groups fill up.
         negative_grade: of graded pairs, the highest grade that makes a negative.
@@ -54,7 +54,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
 
 
 def _labelled_negatives(corpus: Corpus, groups: Groups, *, negative_grade: float) -> tuple[Positions, Positions, int]:
-    """The labelled non-duplicates of train in both directions, by position, each once.
+    """Return the labelled non-duplicates of train in both directions, by position, each once.
 
     Returns:
         Anchors, their negatives, and how many pairs were left out because the closure puts both into one group.

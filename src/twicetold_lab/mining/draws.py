@@ -39,7 +39,7 @@ class Draws:
         negative_grade: float,
         card: Mapping[str, Any],
     ) -> Triplets:
-        """Triplets with the negatives of a strategy, and members of other groups where it has none.
+        """Return triplets with the negatives of a strategy, and members of other groups where it has none.
 
         Args:
             corpus: that the groups are of.

@@ -34,11 +34,11 @@ class Groups:
         return len(self.texts)
 
     def with_positive(self) -> Positions:
-        """(A,) positions whose group has a second text."""
+        """Return (A,) positions whose group has a second text."""
         return np.flatnonzero(self.size > 1)
 
     def draw_positives(self, anchors: Positions, *, per_anchor: int, rng: np.random.Generator) -> Positions:
-        """Random others of each anchor's group, all different until the group is used up.
+        """Return random others of each anchor's group, all different until the group is used up.
 
         Args:
             anchors: (A,) positions whose group has a second text.
@@ -56,7 +56,7 @@ class Groups:
         return shuffled[start[:, None] + ((place[anchors] - start)[:, None] + offset) % (others + 1)[:, None]]
 
     def draw_others(self, anchors: Positions, rng: np.random.Generator) -> Positions:
-        """(A,) positions: for each anchor a random text of another group, every one equally likely."""
+        """Return (A,) positions: for each anchor a random text of another group, every one equally likely."""
         start, size = self.start[anchors], self.size[anchors]
         drawn = rng.integers(len(self) - size)
         return np.where(drawn < start, drawn, drawn + size)
@@ -67,7 +67,7 @@ class NoTriplets(ValueError):
 
 
 def rank_window(ranks: Sequence[int]) -> tuple[int, int]:
-    """First and last rank of a window, counted from 1.
+    """Return first and last rank of a window, counted from 1.
 
     Raises:
         ValueError: if the ranks are not a window.
@@ -116,7 +116,7 @@ def sorted_groups(texts: NDArray[np.int64], code: NDArray[np.int64]) -> Groups:
 
 
 def texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
-    """The train texts that are in no other split, word for word; sorted."""
+    """Return the train texts that are in no other split, word for word; sorted."""
     code = corpus.text_codes()
     train = corpus.members["train"]
     held_out = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]

@@ -21,7 +21,7 @@ class Mined:
 
     @classmethod
     def columns(cls) -> list[str]:
-        """Names of the columns."""
+        """Return names of the columns."""
         return [field.name for field in fields(cls) if field.name != "card"]  # type: ignore[arg-type]
 
     def __len__(self) -> int:
@@ -70,5 +70,5 @@ class Mined:
 
 
 def card_file(path: Path) -> Path:
-    """File of the card of mined triplets or pairs, beside them."""
+    """Return the file of the card of mined triplets or pairs, beside them."""
     return path.with_suffix(layout.TRIPLETS_CARD)

@@ -27,7 +27,7 @@ Score = Literal["bm25", "tfidf"]
 
 
 def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 10_000) -> Triplets:
-    """Pair each train text with the most similar other text, and with a random third text.
+    """Return pair each train text with the most similar other text, and with a random third text.
 
     Equal texts are one text: the neighbour of a text is never a copy of it.
 
@@ -80,7 +80,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
 
 
 def tfidf_weights(texts: list[str]) -> tuple[csr_array, csr_array]:
-    """(M, V) tf-idf rows of unit length, and their transpose (V, M)."""
+    """Return (M, V) tf-idf rows of unit length, and their transpose (V, M)."""
     try:
         rows = csr_array(TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit_transform(texts))
     except ValueError:  # scikit-learn's error for an empty vocabulary

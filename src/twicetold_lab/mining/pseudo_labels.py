@@ -43,7 +43,7 @@ class PseudoPairs(Mined):
     label: NDArray[np.float32]
     """(P,) the corrected probability p'."""
     probability: NDArray[np.float64]
-    """(P,) the teacher's calibrated probability p that the two say the same."""
+    """(P,) the teacher's calibrated probability p that the two are duplicates."""
     card: Mapping[str, Any]
     """Settings and counts, ready for JSON; see `mine`."""
 
@@ -64,13 +64,13 @@ def mine(
     Args:
         corpus: any corpus with the group `label`.
         teacher: the trained model.
-        label: the group whose members say the same. Documents of known group are labelled among each other, so that
+        label: the group whose members are duplicates. Documents of known group are labelled among each other, so that
             only the neighbours of documents of unknown group are candidates.
         seed: of the draw.
         neighbours: number of candidates for each text, those of the highest tf-idf cosine.
         max_df: words in more texts than this are ignored.
         max_pairs: candidates to label, at most; drawn from all.
-        duplicates: d, the share of the candidates that is expected to say the same.
+        duplicates: d, the share of the candidates that is expected to be duplicates.
 
     Returns:
         Pairs sorted by left and right, left < right, each once. The card has the settings; counts of `texts` to pair,
@@ -107,19 +107,19 @@ def mine(
 
 
 def _corrected(probability: NDArray[np.float64], *, validation: float, duplicates: float) -> NDArray[np.float64]:
-    """(P,) p' of p, for a share of `duplicates` in the place of that of `validation`."""
+    """Return (P,) p' of p, for a share of `duplicates` in the place of that of `validation`."""
     odds = duplicates / (1 - duplicates) * (1 - validation) / validation
     return probability * odds / (probability * odds + 1 - probability)
 
 
 def _duplicates_in_validation(corpus: Corpus) -> float:
-    """The share of the pairs of validation that says the same; never none or all."""
+    """Return the share of the pairs of validation that says the same; never none or all."""
     same = corpus.pairs["val"].label >= corpus.positive_label
     return float(np.clip(same.mean(), 0.5 / len(same), 1 - 0.5 / len(same)))
 
 
 def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:
-    """Neighbours among the train texts that are in no other split and have no label, and counts for the card."""
+    """Return neighbours among the train texts that are in no other split and have no label, and counts for the card."""
     group = corpus.group(label)
     texts = texts_of_train_alone(corpus)
     unlabelled = texts[group[texts] == UNKNOWN] if corpus.kind == "documents" else texts
@@ -186,7 +186,7 @@ def _linked(corpus: Corpus, label: str) -> NDArray[np.int64]:
 def _labelled(
     corpus: Corpus, linked: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(P,) whether train has a label for each pair, or for a pair of texts that are linked to these."""
+    """Return (P,) whether train has a label for each pair, or for a pair of texts that are linked to these."""
     if "train" not in corpus.pairs:
         return np.zeros(len(left), dtype=bool)
     pairs = corpus.pairs["train"]

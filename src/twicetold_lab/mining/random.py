@@ -31,7 +31,7 @@ def mine(
     Args:
         corpus: any corpus with the group `label`.
         seed: of the draws.
-        label: the group whose members say the same.
+        label: the group whose members are duplicates.
         per_anchor: triplets for each anchor, fewer where they would repeat.
         positive: `random` members of the anchor's group, all different until it is used up; or always the `next`
             one in the corpus's order, so that the last of each group is no anchor.

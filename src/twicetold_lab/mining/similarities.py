@@ -128,7 +128,7 @@ def mine(
 
 
 def _distinct(corpus: Corpus, rng: np.random.Generator, *, at_most: int) -> Texts:
-    """(M,) train texts that are in no other split, the first of equal ones, or a sample of them; ascending."""
+    """Return (M,) train texts that are in no other split, the first of equal ones, or a sample of them; ascending."""
     texts = texts_of_train_alone(corpus)
     _, first = np.unique(corpus.text_codes()[texts], return_index=True)
     texts = np.sort(texts[first])

@@ -23,4 +23,4 @@ class Teacher:
     vectors: Callable[[Numbers], tuple[Matrix, Matrix]]
     """(M, D) search vectors of texts, as queries and as documents; the same object twice if the two are equal."""
     probability: Callable[[Numbers, Numbers], NDArray[np.float64]]
-    """(P,) probability, calibrated on validation, that the two texts say the same."""
+    """(P,) probability, calibrated on validation, that the two texts are duplicates."""

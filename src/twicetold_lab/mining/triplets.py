@@ -44,7 +44,7 @@ class Triplets(Mined):
 
 
 def no_triplets(corpus: Corpus, *, label: str, reason: str) -> Triplets:
-    """No triplets, with a card that says why, so that a training that needs some can say so."""
+    """Return no triplets, with a card that says why, so that a training that needs some can say so."""
     nothing = np.empty(0, dtype=np.int64)
     card = {"label": label, "train": corpus.train_digest(), "triplets": 0, "reason": reason}
     return Triplets(nothing, nothing, nothing, card)
@@ -73,7 +73,7 @@ def collect(
         negative: (T,)
         kind: (T,) how each negative was found, an index into `kinds`.
         kinds: names for the card.
-        negative_grade: of graded pairs, those above this grade say the same.
+        negative_grade: of graded pairs, those above this grade are duplicates.
         card: the strategy's own entries, which come first.
 
     Returns:
@@ -127,11 +127,11 @@ Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def labelled(corpus: Corpus, *, negative_grade: float) -> tuple[Ends, Ends]:
-    """The pairs of train that say the same and those that do not, each as (left, right); none for documents.
+    """Return the pairs of train that are duplicates and those that are not, each as (left, right); none for documents.
 
     Args:
         corpus: any kind.
-        negative_grade: of graded pairs, the highest grade that means "does not say the same".
+        negative_grade: of graded pairs, the highest grade that means "is no duplicate".
     """
     if "train" not in corpus.pairs:
         nothing = np.empty(0, dtype=np.int64)

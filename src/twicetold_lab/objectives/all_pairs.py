@@ -52,7 +52,7 @@ class PairSums:
 
 
 def sums(dots: Tensor, label: Tensor, *, accuracy: float, with_slopes: bool) -> PairSums:
-    """Sums over every anchor a, every p ≠ a of a's class, every n of another class.
+    """Return sums over every anchor a, every p ≠ a of a's class, every n of another class.
 
     Args:
         dots: (B, B) float64; overwritten.
@@ -96,7 +96,7 @@ def sums(dots: Tensor, label: Tensor, *, accuracy: float, with_slopes: bool) -> 
 
 
 def _chunks(chosen: Tensor, rows: int) -> list[Tensor]:
-    """Indices where `chosen` (B,) holds, at most `rows` (at least 1) at a time."""
+    """Return indices where `chosen` (B,) holds, at most `rows` (at least 1) at a time."""
     where, rows = chosen.nonzero().squeeze(1), max(1, rows)
     return [where[start : start + rows] for start in range(0, len(where), rows)]
 
@@ -115,7 +115,7 @@ class _Grid:
 
     @classmethod
     def fit(cls, span: float, size: int, accuracy: float, device: torch.device) -> "_Grid":
-        """The cheapest grid over dots of this span that is accurate enough."""
+        """Return the cheapest grid over dots of this span that is accurate enough."""
         octave = math.log2(max(span, 1e-9))
         return cls._fit(2 ** (math.ceil(octave * 8) / 8), size, accuracy, device)  # rounded up, for the cache
 
@@ -138,7 +138,7 @@ class _Grid:
     def sums(
         self, dots: Tensor, positive: Tensor, anchors: Tensor, low: Tensor, workspace: Tensor, *, with_slopes: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Total () and slopes (A, B) of a chunk of anchors."""
+        """Return total () and slopes (A, B) of a chunk of anchors."""
         cells, order, (rows, width) = self.cells, self.order, dots.shape
         x = (dots - low[:, None]).mul_(1 / (2 * self.half_width))
         slot = x.long().clamp_(max=cells - 1)  # (A, B) cell of each dot
@@ -166,7 +166,7 @@ class _Grid:
 
 
 def _kernel(f: Callable[[Tensor], Tensor], cells: int, half_width: float, order: int, device: torch.device) -> Tensor:
-    """(q·G, q·G) Chebyshev coefficients of f(n − p) for p in the row's cell and n in the column's."""
+    """Return (q·G, q·G) Chebyshev coefficients of f(n − p) for p in the row's cell and n in the column's."""
     degree = torch.arange(order, device=device)
     angle = (degree.to(torch.float64) + 0.5) * (math.pi / order)
     transform = torch.cos(degree[:, None] * angle) * (2 / order)
@@ -181,7 +181,7 @@ def _kernel(f: Callable[[Tensor], Tensor], cells: int, half_width: float, order:
 
 
 def _tile_sums(dots: Tensor, positive: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
-    """Total () and slopes (A, B) of a chunk of anchors, pair by pair."""
+    """Return total () and slopes (A, B) of a chunk of anchors, pair by pair."""
     own = positive.scatter(1, anchors[:, None], False)
     # Sorting packs each side to the front; ±inf behind it adds nothing, as softplus(−inf) = σ(−inf) = 0.
     p, p_place = dots.masked_fill(~own, torch.inf).sort(1)
@@ -194,7 +194,7 @@ def _tile_sums(dots: Tensor, positive: Tensor, anchors: Tensor) -> tuple[Tensor,
 
 
 def _count_violated(dots: Tensor, positive: Tensor, anchors: Tensor) -> Tensor:
-    """() int64: pairs with a negative above a positive.
+    """Return () int64: pairs with a negative above a positive.
 
     A float64's bits sort as an integer once the negative ones are flipped; the last bit then makes room for the role,
     so that one sort orders the dots and, among equal ones, negatives first.
@@ -213,5 +213,5 @@ def _count_violated(dots: Tensor, positive: Tensor, anchors: Tensor) -> Tensor:
 
 
 def softplus(x: Tensor) -> Tensor:
-    """ln(1 + eˣ) in full relative accuracy on both sides; PyTorch's default is linear above 20."""
+    """Return ln(1 + eˣ) in full relative accuracy on both sides; PyTorch's default is linear above 20."""
     return F.softplus(x, threshold=40)

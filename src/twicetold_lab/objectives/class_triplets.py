@@ -40,7 +40,7 @@ class TripletLoss:
 
 
 def batch_all(embedding: Tensor, label: Tensor, *, euclidean: bool = False) -> TripletLoss:
-    """The mean of softplus(s_an − s_ap) over every valid triplet of the batch, in memory of order B².
+    """Return the mean of softplus(s_an − s_ap) over every valid triplet of the batch, in memory of order B².
 
     A triplet (a, p, n) is valid when a ≠ p share a label and n has another; it is violated when s_an > s_ap.
     The sums run in float64 whatever the input; each triplet's term has a relative error of at most 1e-7
@@ -73,7 +73,7 @@ def batch_hard(
     activation: Callable[[Tensor], Tensor] = all_pairs.softplus,
     euclidean: bool = False,
 ) -> TripletLoss:
-    """The mean of φ over the anchors whose hardest positive and hardest negative violate the order.
+    """Return the mean of φ over the anchors whose hardest positive and hardest negative violate the order.
 
     The hardest positive is the least similar row of the anchor's class, the hardest negative the most similar row of
     another. An anchor counts (is active) when it has both and the negative is strictly nearer; `data_weight` counts the
@@ -144,7 +144,7 @@ class _MeanOverTriplets(torch.autograd.Function):
 
 
 def _real(embedding: Tensor) -> torch.dtype:
-    """The dtype of results: at least 32 bits, as 16 are too few for a sum."""
+    """Return the dtype of results: at least 32 bits, as 16 are too few for a sum."""
     return torch.promote_types(embedding.dtype, torch.float32)
 
 

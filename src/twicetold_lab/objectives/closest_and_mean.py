@@ -47,7 +47,7 @@ class ClosestAndMean(nn.Module, Objective):
         self.semi_hard = semi_hard
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean (or sum) over rows with something to compare with, and its parts.
+        """Return `loss`, the mean (or sum) over rows with something to compare with, and its parts.
 
         The parts are `closest`, `mean`, and `different` (of rows with label 0); `active` is the share of rows above 0.
         """
@@ -73,7 +73,7 @@ class ClosestAndMean(nn.Module, Objective):
         }
 
     def _hinges(self, scores: Tensor, negative: Tensor, same: Tensor) -> Tensor:
-        """(3, B) hinges on the closest negative, on their mean, and of rows with label 0 on duplicates.
+        """Return (3, B) hinges on the closest negative, on their mean, and of rows with label 0 on duplicates.
 
         A hinge is 0 where there is nothing to compare with.
         """

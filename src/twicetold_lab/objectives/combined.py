@@ -41,7 +41,7 @@ class WeightedSum(nn.Module, Objective):
         self.compares_mined = any(part.compares_mined for part in computed.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and the loss of each part under its name."""
+        """Return `loss`, and the loss of each part under its name."""
         losses = {name: part(batch)["loss"] for name, part in self.parts.items()}
         total = torch.stack([self.weights[name] * loss for name, loss in losses.items()]).sum()
         return {"loss": total, **{name: loss.detach() for name, loss in losses.items()}}
@@ -73,7 +73,7 @@ class Alternating(nn.Module, Objective):
         self.compares_mined = each.compares_mined
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """The losses of the view whose turn it is."""
+        """Return the losses of the view whose turn it is."""
         seen = views(batch)
         if not self.training or len(seen) == 1:
             return self.each(batch)
@@ -82,7 +82,7 @@ class Alternating(nn.Module, Objective):
         return losses
 
     def get_extra_state(self) -> Tensor:
-        """() number of steps so far."""
+        """Return () number of steps so far."""
         return torch.tensor(self.steps)
 
     def set_extra_state(self, state: Tensor) -> None:

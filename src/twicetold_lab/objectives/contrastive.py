@@ -34,7 +34,7 @@ class Contrastive(nn.Module, Objective):
         self.margin = margin
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and its parts `together` and `apart`."""
+        """Return `loss`, and its parts `together` and `apart`."""
         if batch.positive is None:
             raise ValueError(
                 "contrastive needs pairs, and the batch has no right texts: "

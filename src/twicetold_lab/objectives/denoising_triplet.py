@@ -61,7 +61,7 @@ class DenoisingTriplet(nn.Module, Objective):
         self.compares_mined = not self.triplet.in_batch
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and its parts `reconstruction` and `triplet` and the `active` share of triplets."""
+        """Return `loss`, and its parts `reconstruction` and `triplet` and the `active` share of triplets."""
         given = self.triplet.negatives == "given"
         reconstructed, triplet, active = self._given(batch) if given else self._of_the_batch(batch)
         return {

@@ -44,7 +44,7 @@ class Candidates:
     """(R,) bool, whether candidate i is a duplicate of anchor i; None where they are the same text."""
 
     def masks(self, rows: slice) -> tuple[Tensor, Tensor]:
-        """Positives and negatives, (b, C) bool each, of the anchors `rows`."""
+        """Return positives and negatives, (b, C) bool each, of the anchors `rows`."""
         same = one_cluster(self.group[rows], self.other_group)
         here = torch.arange(len(same), device=same.device)
         own = here + rows.start
@@ -69,7 +69,7 @@ class Candidates:
 
 
 def views(batch: EncodedBatch) -> list[EncodedBatch]:
-    """One batch for each of the M views; the batch itself if there is one view."""
+    """Return one batch for each of the M views; the batch itself if there is one view."""
     extra = batch.anchor.extra
     count = extra.query.shape[1] if isinstance(extra, Roles) else 1
     if count == 1:
@@ -90,7 +90,7 @@ def views(batch: EncodedBatch) -> list[EncodedBatch]:
 
 
 def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
-    """Anchors and candidates of a batch of pairs, or of texts with class codes.
+    """Return anchors and candidates of a batch of pairs, or of texts with class codes.
 
     For a family with two towers, anchors are queries and candidates are documents.
 
@@ -138,13 +138,13 @@ def in_roles(batch: EncodedBatch) -> tuple[Encoding, Encoding, Encoding]:
 
 
 def as_query(side: Encoding) -> Encoding:
-    """The (B, E) embedding as a query; without two towers, the encoding itself."""
+    """Return the (B, E) embedding as a query; without two towers, the encoding itself."""
     towers = _two_towers(side)
     return side if towers is None else Encoding(towers.query[:, 0])
 
 
 def as_document(side: Encoding) -> Encoding:
-    """The (B, E) embedding as a document; without two towers, the encoding itself."""
+    """Return the (B, E) embedding as a document; without two towers, the encoding itself."""
     towers = _two_towers(side)
     return side if towers is None else Encoding(towers.document[:, 0])
 
@@ -154,7 +154,7 @@ def _two_towers(side: Encoding) -> Roles | None:
 
 
 def duplicates(batch: EncodedBatch) -> Tensor:
-    """(B,) bool: which rows are duplicate pairs; all of them if the pairs have no labels."""
+    """Return (B,) bool: which rows are duplicate pairs; all of them if the pairs have no labels."""
     if batch.label is None or not batch.label.is_floating_point():  # class codes of texts, not labels of pairs
         size = len(dense(batch.anchor))
         return torch.ones(size, dtype=torch.bool, device=dense(batch.anchor).device)
@@ -162,7 +162,7 @@ def duplicates(batch: EncodedBatch) -> Tensor:
 
 
 def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
-    """All texts of a batch without roles, (N, E), and their class codes, (N,), negative where unknown.
+    """Return all texts of a batch without roles, (N, E), and their class codes, (N,), negative where unknown.
 
     Pairs give both their texts (and mined negatives), with clusters as classes. The two texts of a duplicate pair are
     of one class, even if their clusters are unknown or differ.
@@ -187,7 +187,7 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
 
 
 def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:
-    """(N,) codes after merging the classes of the two texts of each chosen pair, also along chains of pairs."""
+    """Return (N,) codes after merging the classes of the two texts of each chosen pair, also along chains of pairs."""
     known, place = code.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     ends = torch.searchsorted(known, torch.stack([left[same], right[same]]))
     lowest = torch.arange(len(known), device=code.device)
@@ -200,12 +200,12 @@ def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:
 
 
 def one_cluster(group: Tensor, other: Tensor) -> Tensor:
-    """(R, C) bool: which of R and C texts are known to be of one cluster."""
+    """Return (R, C) bool: which of R and C texts are known to be of one cluster."""
     return (group[:, None] == other) & (group != UNKNOWN)[:, None]
 
 
 def dense(side: Encoding) -> Tensor:
-    """The (B, E) embedding, in at least 32 bits.
+    """Return the (B, E) embedding, in at least 32 bits.
 
     Raises:
         TypeError: if it is sparse.
@@ -219,10 +219,10 @@ def dense(side: Encoding) -> Tensor:
 
 
 def unit(side: Encoding) -> Tensor:
-    """(B, E) embedding of length 1, see `unit_vectors`."""
+    """Return (B, E) embedding of length 1, see `unit_vectors`."""
     return unit_vectors(dense(side))
 
 
 def distances(cosine: Tensor) -> Tensor:
-    """Euclidean distances of unit vectors with these cosines; at coincident points the gradient is 0."""
+    """Return Euclidean distances of unit vectors with these cosines; at coincident points the gradient is 0."""
     return (2 - 2 * cosine).clamp(min=torch.finfo(cosine.dtype).tiny).sqrt()

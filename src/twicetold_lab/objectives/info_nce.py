@@ -97,7 +97,7 @@ class InfoNce(nn.Module, Objective):
         self.different_pairs = different_pairs
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`; with a penalty also `length`, the mean squared length of embeddings."""
+        """Return `loss`; with a penalty also `length`, the mean squared length of embeddings."""
         parts = [self._view(candidates(view, unit_length=self.similarity == "cosine")) for view in views(batch)]
         loss, length = torch.stack(parts, 1).sum(1)
         if not self.length_penalty:
@@ -105,7 +105,7 @@ class InfoNce(nn.Module, Objective):
         return {"loss": loss + self.length_penalty / 2 * length, "length": length.detach()}
 
     def _view(self, compared: Candidates) -> Tensor:
-        """(2,) likelihood and mean squared length."""
+        """Return (2,) likelihood and mean squared length."""
         loss = self._one_way(compared, turned=False)
         if self.symmetric:
             loss = (loss + self._one_way(compared.turned(), turned=True)) / 2

@@ -31,7 +31,7 @@ class Associated(Protocol):
     """Words of a family that knows their associations."""
 
     def association(self, word: Tensor, neighbour: Tensor) -> Tensor:
-        """A of words and neighbours by number; the shapes are broadcast."""
+        """Return a of words and neighbours by number; the shapes are broadcast."""
         ...
 
 
@@ -49,7 +49,7 @@ class LexVec(SkipGram):
     """
 
     def words_of(self, batch: EncodedBatch) -> WordsInContext:
-        """The anchors' words.
+        """Return the anchors' words.
 
         Raises:
             ValueError: if the family gives none with associations.
@@ -60,12 +60,12 @@ class LexVec(SkipGram):
         return words
 
     def reach(self, text: Int64[Tensor, " W"]) -> Int64[Tensor, " W"]:
-        """(W,) window of each word, as wide as it can be."""
+        """Return (W,) window of each word, as wide as it can be."""
         return torch.full_like(text, self.window)
 
     def cost(
         self, words: WordsInContext, dots: Tensor, centre: Tensor, context: Tensor, *, noise: bool = False
     ) -> Tensor:
-        """Squared error of each product, of neighbours and noise words alike."""
+        """Return squared error of each product, of neighbours and noise words alike."""
         assert isinstance(words, Associated)
         return (dots - words.association(centre, context)) ** 2 / 2

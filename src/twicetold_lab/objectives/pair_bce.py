@@ -42,7 +42,7 @@ class PairBce(nn.Module, Objective):
         self.threshold = None if scale is None else nn.Parameter(torch.tensor(float(threshold)))
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean over pairs."""
+        """Return `loss`, the mean over pairs."""
         if batch.score is None or batch.label is None:
             raise ValueError(
                 "pair_bce needs scored pairs with labels, and the batch has none: choose examples=labelled_pairs"

@@ -18,7 +18,7 @@ class Objective(Protocol):
     """It compares anchors with mined negatives, where a batch has them."""
 
     def __call__(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """Scalars by name: `loss` is the total to minimise; the others are parts of it, for logging.
+        """Return scalars by name: `loss` is the total to minimise; the others are parts of it, for logging.
 
         A batch from which nothing can be selected gives a zero that still back-propagates (to gradients of zero).
         """

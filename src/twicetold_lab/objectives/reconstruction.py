@@ -22,7 +22,7 @@ from twicetold.encoding import LinearLogits, SparseRows
 
 
 def cross_entropy(logits: Tensor | LinearLogits, target: SparseRows, weight: Tensor | None = None) -> Tensor:
-    """Binary cross-entropy of σ(z) to x: −Σ [x ln σ(z) + (1 − x) ln(1 − σ(z))] = Σ softplus(z) − Σ x z.
+    """Return binary cross-entropy of σ(z) to x: −Σ [x ln σ(z) + (1 − x) ln(1 − σ(z))] = Σ softplus(z) − Σ x z.
 
     Args:
         logits: (B, V) z, before the sigmoid. Given as factors, z is never whole in memory, and
@@ -41,7 +41,7 @@ def cross_entropy(logits: Tensor | LinearLogits, target: SparseRows, weight: Ten
 
 
 def mean_squared(output: Tensor, target: SparseRows, weight: Tensor | None = None) -> Tensor:
-    """Squared error Σ (x − y)² of the output y (B, V); arguments as in `cross_entropy`."""
+    """Return squared error Σ (x − y)² of the output y (B, V); arguments as in `cross_entropy`."""
     _check(output, target)
     y = _at_entries(output, target)
     x = target.values_or_ones().to(y.dtype)
@@ -49,7 +49,7 @@ def mean_squared(output: Tensor, target: SparseRows, weight: Tensor | None = Non
 
 
 def weighted_mean(loss: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 if every weight is 0 or there is no row."""
+    """Return Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 if every weight is 0 or there is no row."""
     if weight is None:
         return loss.sum() / max(len(loss), 1)
     return (_shares(weight, loss) * loss).sum()
@@ -95,25 +95,25 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 
 def _tiles(hidden: Tensor, weight: Tensor) -> list[slice]:
-    """Runs of features: 1 MB of logits each on CPU; larger on GPUs, where launching a kernel is expensive."""
+    """Return runs of features: 1 MB of logits each on CPU; larger on GPUs, where launching a kernel is expensive."""
     entries = 1 << (18 if hidden.device.type == "cpu" else 24)
     wide = max(1, entries // max(1, len(hidden)))
     return [slice(start, start + wide) for start in range(0, len(weight), wide)]
 
 
 def _shares(weight: Tensor, like: Tensor) -> Tensor:
-    """(B,) w / (Σ w + 1e-16) in another's dtype."""
+    """Return (B,) w / (Σ w + 1e-16) in another's dtype."""
     weight = weight.to(like.dtype)
     return weight / (weight.sum() + 1e-16)
 
 
 def _at_entries(dense: Tensor, target: SparseRows) -> Tensor:
-    """(K,) values of the dense array (B, V) at the target's entries, in at least 32 bits."""
+    """Return (K,) values of the dense array (B, V) at the target's entries, in at least 32 bits."""
     return dense[target.rows(), target.indices].to(torch.promote_types(dense.dtype, torch.float32))
 
 
 def _sum_by_row(entries: Tensor, target: SparseRows) -> Tensor:
-    """(B,) sums of (K,) entries by row."""
+    """Return (B,) sums of (K,) entries by row."""
     return entries.new_zeros(len(target)).index_add(0, target.rows(), entries)
 
 

@@ -19,7 +19,7 @@ Block = Callable[[Tensor, slice, Tensor], tuple[Tensor, Tensor]]
 
 
 def sum_over_rows(anchor: Tensor, other: Tensor, shared: Tensor, value_of: Block) -> tuple[Tensor, Tensor]:
-    """Sums of f and of the counts over all anchors; differentiable once, by the three tensors.
+    """Return sums of f and of the counts over all anchors; differentiable once, by the three tensors.
 
     Args:
         anchor: (R, E).
@@ -32,7 +32,7 @@ def sum_over_rows(anchor: Tensor, other: Tensor, shared: Tensor, value_of: Block
 
 
 def _blocks(anchor: Tensor, other: Tensor) -> list[slice]:
-    """At least one block: 2 MB of scores each on CPU, larger on GPUs, where launching a kernel is expensive."""
+    """Return at least one block: 2 MB of scores each on CPU, larger on GPUs, where launching a kernel is expensive."""
     entries = 1 << (19 if anchor.device.type == "cpu" else 26)
     size = max(1, entries // max(len(other), 1))
     return [slice(start, min(start + size, len(anchor))) for start in range(0, max(len(anchor), 1), size)]

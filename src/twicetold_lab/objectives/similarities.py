@@ -26,7 +26,7 @@ class SimilarityMse(nn.Module, Objective):
     """Mean squared error of similarities of pairs, or of their differences in triplets."""
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`.
+        """Return `loss`.
 
         Raises:
             ValueError: if the batch has no pairs, or no similarities.
@@ -49,7 +49,7 @@ class Correlation(nn.Module, Objective):
     needs_score = True
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`."""
+        """Return `loss`."""
         if batch.score is None or batch.label is None:
             raise ValueError(
                 "correlation needs scored pairs with grades, and the batch has none: choose examples=graded_pairs"

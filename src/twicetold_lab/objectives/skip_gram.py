@@ -48,7 +48,7 @@ class SkipGram(nn.Module, Objective):
         self.subsample = subsample
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean over pairs of a word and a neighbour."""
+        """Return `loss`, the mean over pairs of a word and a neighbour."""
         words = self.words_of(batch)
         chosen_words = self._kept(words)
         centre, number = words.vector[chosen_words], words.number[chosen_words]  # (W, E), (W,)
@@ -72,7 +72,7 @@ class SkipGram(nn.Module, Objective):
         return {"loss": total / pairs.sum().clamp(min=1)}
 
     def words_of(self, batch: EncodedBatch) -> WordsInContext:
-        """The anchors' words.
+        """Return the anchors' words.
 
         Raises:
             ValueError: if the family gives none.
@@ -83,13 +83,13 @@ class SkipGram(nn.Module, Objective):
         return words
 
     def reach(self, text: Int64[Tensor, " W"]) -> Int64[Tensor, " W"]:
-        """(W,) window of each word, drawn at random."""
+        """Return (W,) window of each word, drawn at random."""
         return torch.randint(1, self.window + 1, text.shape, device=text.device)
 
     def cost(
         self, words: WordsInContext, dots: Tensor, centre: Tensor, context: Tensor, *, noise: bool = False
     ) -> Tensor:
-        """Loss of each pair of a centre and a context.
+        """Return the loss of each pair of a centre and a context.
 
         Args:
             words: of the batch.
@@ -101,7 +101,7 @@ class SkipGram(nn.Module, Objective):
         return -logsigmoid(-dots if noise else dots)
 
     def _kept(self, words: WordsInContext) -> Bool[Tensor, " W"]:
-        """(W,) which words are kept: known ones, frequent ones at random."""
+        """Return (W,) which words are kept: known ones, frequent ones at random."""
         known = words.number != UNKNOWN_TOKEN
         if self.subsample is None:
             return known

@@ -92,7 +92,7 @@ class Triplet(nn.Module, Objective):
         self.average: Average = average
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and the `active` share of the chosen triplets.
+        """Return `loss`, and the `active` share of the chosen triplets.
 
         Active triplets are those above 0, with softplus those whose negative is nearer; for `batch_hard` it is the
         share of anchors with such a triplet.
@@ -106,7 +106,7 @@ class Triplet(nn.Module, Objective):
         return {"loss": total / over, "active": counts[0] / chosen}
 
     def of_classes(self, embedding: Tensor, label: Tensor) -> TripletLoss:
-        """The loss over all triplets (softplus) or over the hardest ones, of texts with class codes.
+        """Return the loss over all triplets (softplus) or over the hardest ones, of texts with class codes.
 
         Args:
             embedding: (B, E).
@@ -165,18 +165,18 @@ class Triplet(nn.Module, Objective):
         return sum_over_rows(compared.anchor, compared.other, compared.anchor.new_zeros(()), value_of)
 
     def _distance(self, scores: Tensor) -> Tensor:
-        """Distance d of dots, which are of unit vectors unless the similarity is the dot itself."""
+        """Return the distance d of dots, which are of unit vectors unless the similarity is the dot itself."""
         return distances(scores) if self.similarity == "euclidean" else -scores
 
     def _of_gap(self, gap: Tensor, margin: Tensor | float) -> Tensor:
-        """φ of d(a, p) − d(a, n)."""
+        """Return φ of d(a, p) − d(a, n)."""
         return (margin + gap).relu() if self.activation == "hinge" else all_pairs.softplus(gap)
 
     def _active(self, losses: Tensor, gap: Tensor) -> Tensor:
         return losses > 0 if self.activation == "hinge" else gap > 0
 
     def _margin_of(self, anchor: Tensor) -> Tensor | float:
-        """Margin m for these anchors (R, E); 0 if there is none."""
+        """Return margin m for these anchors (R, E); 0 if there is none."""
         if self.margin is None or self.similarity != "dot":
             return self.margin or 0.0
         return self.margin * anchor.detach().square().sum() / max(len(anchor), 1)

@@ -55,7 +55,7 @@ class TwoLevels(nn.Module, Objective):
         self.scale = scale
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and its parts `category` and `story` before weighting.
+        """Return `loss`, and its parts `category` and `story` before weighting.
 
         Raises:
             ValueError: if the batch is of texts that lack the codes of either level.
@@ -89,7 +89,7 @@ class TwoLevels(nn.Module, Objective):
 
 
 def _coded(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, E) unit vectors, and (N,) codes of category and of story."""
+    """Return (N, E) unit vectors, and (N,) codes of category and of story."""
     if batch.positive is not None:
         texts, story = classes(batch)
         return unit_vectors(texts), torch.full_like(story, UNKNOWN), story

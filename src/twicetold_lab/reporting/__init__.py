@@ -5,18 +5,20 @@ seconds, which the pages show.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.reporting.answers import ANY, HAVE, SPEEDS, measure_of
+from twicetold_lab.reporting.glossary import describe
 from twicetold_lab.reporting.html import rendered
-from twicetold_lab.reporting.leaderboard import leaderboard_csv, rank
+from twicetold_lab.reporting.leaderboard import Leaderboard, leaderboard_csv, rank
 from twicetold_lab.reporting.markdown import page_of, results_of
 from twicetold_lab.reporting.plain import FILE, numbers_csv, section_text
 from twicetold_lab.reporting.report import Grid, own_runs, read_report
 from twicetold_lab.reporting.sources import sources_page
-from twicetold_lab.reporting.tables import Section
+from twicetold_lab.reporting.tables import Section, TableCell, estimate_cell
 from twicetold_lab.reporting.uses import comparison
 from twicetold_lab.runs.folder import Cell, read_runs
 from twicetold_lab.runs.records import Provenance, has_card, read_card, read_provenance, write_card
@@ -60,7 +62,7 @@ def build(grid: Grid, *, runs: Path, processed: Path, target: Path, cards: Path 
 
 
 def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
-    """RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
+    """Return RESULTS.md and a page for each dataset, made from files that are in Git (metrics, summaries, cards).
 
     Args:
         grid: what to report.
@@ -80,14 +82,13 @@ def markdown(grid: Grid, *, runs: Path, cards: Path) -> dict[str, str]:
 
 
 def leaderboard_text(grid: Grid, runs: Path) -> str:
-    """All models of each dataset, for a terminal.
+    """Return all models of each dataset, the best on validation first, for a terminal.
 
     Raises:
         FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
     """
     boards = [rank(data, own_runs(of_data, grid)) for data, of_data in read_runs(grid.cells, runs).items()]
-    tables = ((board, comparison(board.ranked(measure := measure_of(board)), measure, board)) for board in boards)
-    return "\n".join(section_text(Section(board.data, tables=[table])) for board, table in tables)
+    return "\n".join(map(_board_text, boards))
 
 
 def write_cards(names: Iterable[str], *, processed: Path, cards: Path) -> None:
@@ -100,6 +101,17 @@ def write_cards(names: Iterable[str], *, processed: Path, cards: Path) -> None:
     """
     for name in names:
         write_card(_described(name, processed, cards), cards)
+
+
+def _board_text(board: Leaderboard) -> str:
+    measure = measure_of(board)
+    rows, by = board.ranked(measure), board.order_by(measure)
+    table = comparison(rows, measure, board)
+    order = [estimate_cell(by, row.value(by, "val")) for row in rows]
+    lines = tuple((name, (value, *cells)) for value, (name, cells) in zip(order, table.rows, strict=True))
+    title = f"{board.data}: ordered by {describe(by).label} on validation; the other columns are of test"
+    columns = (TableCell("Validation"), *table.columns)
+    return section_text(Section(title, tables=[replace(table, columns=columns, rows=lines)]))
 
 
 def _described(data: str, processed: Path, cards: Path | None) -> Provenance:

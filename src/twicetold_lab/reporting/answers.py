@@ -86,7 +86,7 @@ def kinds_of(boards: Mapping[str, Leaderboard]) -> list[Kind]:
 
 
 def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
-    """The answers for a kind, each once for all cases that it is for.
+    """Return the answers for a kind, each once for all cases that it is for.
 
     Args:
         kind: of texts.
@@ -104,7 +104,7 @@ def answers_of(kind: Kind, commands: Mapping[Cell, str]) -> list[Answer]:
 
 
 def _rows_for(kind: Kind, have: str, fewest: int) -> list[Row]:
-    """The rows that can be had with so much, and are so fast, by validation."""
+    """Return the rows that can be had with so much, and are so fast, by validation."""
     rows = [row for row in kind.board.ranked(measure_of(kind.board)) if have == LABELS or row.first.is_untrained]
     earned = [one for row in rows for one in row.with_answers if have in EARNED[one.after]]
     rows = [*rows, *earned]
@@ -138,7 +138,7 @@ def measure_of(board: Leaderboard) -> str:
 
 
 def _shown(rows: Sequence[Row], measure: str) -> tuple[list[Row], dict[str, str]]:
-    """At most `MOST` rows, those of the default first, and remarks by name."""
+    """Return at most `MOST` rows, those of the default first, and remarks by name."""
     best = next(row for row in rows if not row.after)
     cheap = cheapest([row for row in rows if not row.after and row.is_not_worse(best, measure)])
     ordered = [*(row for row in rows if row.model == DEFAULT), best, cheap, *rows]
@@ -150,14 +150,14 @@ def _shown(rows: Sequence[Row], measure: str) -> tuple[list[Row], dict[str, str]
 
 
 def _finished(row: Row, line: TableRow, notes: Mapping[str, str]) -> TableRow:
-    """A row with its remark and, of the default, its command."""
+    """Return a row with its remark and, of the default, its command."""
     name, cells = line
     name = replace(name, note=", ".join(filter(None, (name.note, notes.get(name.text, "")))))
     return (name, (*cells[:-1], command_cell(COMMANDS[row.after]))) if row.model == DEFAULT else (name, cells)
 
 
 def pretraining_section(boards: Sequence[Leaderboard]) -> Section | None:
-    """The data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
+    """Return the data that each pretrained model is known, or not known, to have seen: a column for each dataset."""
     rows: dict[str, list[RunFolder]] = {}
     for run in (row.first for board in boards for row in board.rows):
         if run.pretrained_on:

@@ -61,7 +61,7 @@ class Axis:
 
     @classmethod
     def linear(cls, label: str, values: Sequence[float]) -> "Axis":
-        """An axis that contains the values."""
+        """Return an axis that contains the values."""
         spread = max(max(values) - min(values), 0.01)
         step = 10.0 ** math.floor(math.log10(spread))
         step = next(step * part for part in (0.2, 0.5, 1, 2) if spread / (step * part) <= 5.5)
@@ -78,12 +78,12 @@ class Axis:
         return cls(label, tuple(ticks[low : high + 1]), is_log=True)
 
     def unit(self, value: float) -> float:
-        """A value as a share of the axis."""
+        """Return a value as a share of the axis."""
         low, at, high = (math.log10(each) if self.is_log else each for each in (self.ticks[0], value, self.ticks[-1]))
         return (at - low) / (high - low)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Place and text of each tick; of a long logarithmic axis, of powers of ten alone."""
+        """Return place and text of each tick; of a long logarithmic axis, of powers of ten alone."""
         many = self.is_log and len(self.ticks) > 10
         shown = [tick for tick in self.ticks if not many or math.log10(tick) % 1 < 1e-9]
         return [(self.unit(tick), f"{tick:,g}") for tick in shown]
@@ -103,11 +103,11 @@ class Frame:
     height: int = 386
 
     def x(self, share: float) -> float:
-        """Horizontal coordinate of a share of the axis across."""
+        """Return horizontal coordinate of a share of the axis across."""
         return self.left + (self.right - self.left) * share
 
     def y(self, share: float) -> float:
-        """Vertical coordinate of a share of the axis up."""
+        """Return vertical coordinate of a share of the axis up."""
         return self.top + (self.bottom - self.top) * (1 - share)
 
 
@@ -124,14 +124,14 @@ class Bubble:
 
     @classmethod
     def of(cls, point: Point, frame: Frame, largest: int) -> "Bubble":
-        """The bubble of a model, whose area is to that of the largest model as its size."""
+        """Return the bubble of a model, whose area is to that of the largest model as its size."""
         low, middle, high = (frame.y(frame.up.unit(value)) for value in (point.low, point.quality, point.high))
         radius = max(_LEAST, _LARGEST * math.sqrt(point.size / largest))
         return cls(point, frame.x(frame.across.unit(point.microseconds)), middle, radius, (low, high))
 
 
 def cost_against_quality(board: Leaderboard, measure: str) -> Figure | None:
-    """A measure on test against microseconds a text; None for fewer than two models.
+    """Return a measure on test against microseconds a text; None for fewer than two models.
 
     Times of two processors cannot be compared: drawn are the models of the one with the most of them.
     """
@@ -145,7 +145,7 @@ def cost_against_quality(board: Leaderboard, measure: str) -> Figure | None:
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """The points that no point that is as fast equals or beats, the fastest first."""
+    """Return the points that no point that is as fast equals or beats, the fastest first."""
     best: list[Point] = []
     for point in sorted(points, key=lambda point: (point.microseconds, -point.quality)):
         if not best or point.quality > best[-1].quality:
@@ -154,7 +154,7 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 
 def cost_figure(points: Sequence[Point], title: str, quality: str) -> Markup:
-    """The figure.
+    """Return the figure.
 
     Args:
         points: at least one; labels are placed in their order, those on the front first.
@@ -186,7 +186,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 
 def _labels(bubbles: Sequence[Bubble], frame: Frame) -> dict[str, tuple[float, float, str]]:
-    """Model -> place and anchor of its name, at the first free side; names without a free side are left out."""
+    """Return model -> place and anchor of its name, at the first free side; names without a free side are left out."""
     taken: list[Box] = [(each.x - _LEAST, each.y - _LEAST, each.x + _LEAST, each.y + _LEAST) for each in bubbles]
     labels = {}
     for bubble in bubbles:

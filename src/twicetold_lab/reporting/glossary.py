@@ -43,7 +43,7 @@ _PLAIN = re.compile(f"({'|'.join(sorted(_LABELS, key=len, reverse=True))})(?:_(.
 
 
 def describe(name: str) -> Metric:
-    """Presentation of the metric `name` of `metrics.json`; an unknown name is shown as words."""
+    """Return the presentation of the metric `name` of `metrics.json`; an unknown name is shown as words."""
     rank = ""
     if match := _BY_RULE.fullmatch(name):
         return Metric(f"{_LABELS[match[1]]}, {match[2]}", stem=match[1], group=match[2])
@@ -60,28 +60,28 @@ def describe(name: str) -> Metric:
 
 
 def ordered(names: set[str]) -> tuple[str, ...]:
-    """Metric names in reading order: those of `glossary.toml` in its order, then the others by name."""
+    """Return metric names in reading order: those of `glossary.toml` in its order, then the others by name."""
     places = {stem: place for place, stem in enumerate(_LABELS)}
     return tuple(sorted(names, key=lambda name: (places.get(describe(name).stem, len(places)), name)))
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A value with a fixed number of decimals, an en dash where it is undefined."""
+    """Return a value with a fixed number of decimals, an en dash where it is undefined."""
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def count(value: float) -> str:
-    """A whole number with thousands separators: 12,345."""
+    """Return a whole number with thousands separators: 12,345."""
     return f"{round(value):,}"
 
 
 def many(value: int, noun: str) -> str:
-    """A number of things: 1 run, 1,200 runs."""
+    """Return a number of things: 1 run, 1,200 runs."""
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
 def magnitude(value: float) -> str:
-    """A number to about three significant digits: 0.0312, 4.57, 123, 45,678."""
+    """Return a number to about three significant digits: 0.0312, 4.57, 123, 45,678."""
     if value == 0 or math.isnan(value):
         return "0" if value == 0 else "–"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -89,18 +89,18 @@ def magnitude(value: float) -> str:
 
 
 def size(value: int) -> str:
-    """A file size: exact bytes below a kilobyte, else kB or MB in powers of ten."""
+    """Return a file size: exact bytes below a kilobyte, else kB or MB in powers of ten."""
     if value < 1000:
         return f"{value} B"
     return f"{value / 1e3:,.0f} kB" if value < 1e6 else f"{value / 1e6:,.1f} MB"
 
 
 def share(value: float) -> str:
-    """A share as a percentage with one decimal."""
+    """Return a share as a percentage with one decimal."""
     return f"{100 * value:.1f} %"
 
 
 def readable(name: str) -> str:
-    """A key as words: `share_of_duplicates` as "Share of duplicates"."""
+    """Return a key as words: `share_of_duplicates` as "Share of duplicates"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]

@@ -16,22 +16,22 @@ _FOLDER = Path(__file__).parent / "templates"
 
 
 def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A page: `front.html.j2` or `dataset.html.j2` with its values."""
+    """Return a page: `front.html.j2` or `dataset.html.j2` with its values."""
     return _templates.get_template(template).render(values)
 
 
 def part(template: str, macro: str, *values: Any) -> Markup:
-    """The output of a macro of a template for some values."""
+    """Return the output of a macro of a template for some values."""
     return Markup(getattr(_templates.get_template(template).module, macro)(*values))
 
 
 def coordinate(value: float) -> str:
-    """A coordinate with one decimal at most: a tenth of a unit is below what a screen shows."""
+    """Return a coordinate with one decimal at most: a tenth of a unit is below what a screen shows."""
     return f"{float(value):.1f}".removesuffix(".0")
 
 
 def content_of(file: str) -> Markup:
-    """A style sheet or script, as it is."""
+    """Return a style sheet or script, as it is."""
     return Markup((_FOLDER / file).read_text(encoding="utf-8"))
 
 

@@ -68,16 +68,16 @@ class Row:
         return [replace(self, after=after) for after in AFTER if f"b3_{after}" in test]
 
     def key(self, measure: str) -> str:
-        """The name of a measure in the files of the runs."""
+        """Return the name of a measure in the files of the runs."""
         return measure.replace("_average", f"_{self.after}") if self.after else measure
 
     def value(self, measure: str, split: str = "test") -> Estimate | None:
-        """A measure; None where it is missing."""
+        """Return a measure; None where it is missing."""
         known = not self.after or measure.endswith("_average")
         return self.metrics.get(split, {}).get(self.key(measure)) if known else None
 
     def compared(self, other: "Row", measure: str) -> PairedDifference | None:
-        """This model minus another one on the same units of test; None where units were not kept.
+        """Return this model minus another one on the same units of test; None where units were not kept.
 
         Raises:
             ValueError: if the two were evaluated on different units.
@@ -99,7 +99,7 @@ class Row:
             raise ValueError(f"{names}, {measure}: {error}") from error
 
     def difference(self, other: "Row", measure: str) -> TableCell:
-        """The same as a cell; without an interval where units were not kept, or all are one."""
+        """Return the same as a cell; without an interval where units were not kept, or all are one."""
         mine, its = self.value(measure), other.value(measure)
         if self is other or not mine or not its:
             return MISSING
@@ -109,7 +109,7 @@ class Row:
         return TableCell(f"{value:+.3f}", order, value, ends, is_difference=True)
 
     def is_not_worse(self, other: "Row", measure: str) -> bool:
-        """True if it is known to be lower than another one by the margin at most."""
+        """Return true if it is known to be lower than another one by the margin at most."""
         test = None if self is other else self.compared(other, measure)
         return self is other or (test is not None and test.not_worse())
 
@@ -124,7 +124,7 @@ class Leaderboard:
     """Every metric that some run has, in reading order, the primary first."""
     rows: tuple[Row, ...]
     same: float | None = None
-    """Share of labelled test pairs that say the same; None if it is not known."""
+    """Share of labelled test pairs of duplicates; None if it is not known."""
 
     @cached_property
     def duplicates(self) -> str | None:
@@ -136,7 +136,7 @@ class Leaderboard:
         return next((group for group in (*by_text, *pairs) if f"knn_accuracy_{group}" not in self.metrics), None)
 
     def measure_of(self, use: str) -> str | None:
-        """The measure that a use rests on; None if the use was not measured."""
+        """Return the measure that a use rests on; None if the use was not measured."""
         pairs = f"average_precision_{self.duplicates}"
         f1 = [name for name in self.metrics if describe(name).stem == "f1"]
         named = {
@@ -155,22 +155,27 @@ class Leaderboard:
             use: measure for use, measure in found.items() if measure not in [*found.values()][: [*found].index(use)]
         }
 
-    def ranked(self, measure: str) -> list[Row]:
-        """The rows that have a measure, by validation: by the measure itself, or the nearest that validation has."""
-        rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
+    def order_by(self, measure: str) -> str:
+        """The measure of validation that orders rows: the measure itself, or the nearest that validation has."""
         pairs = f"average_precision_{self.duplicates}"
         nearest = (measure, f"{TEXT_RANKING}{self.duplicates}", pairs, self.primary)
-        by = next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
+        rows = [row for row in self.rows if row.value(measure)]
+        return next((name for name in nearest if any(row.value(name, "val") for row in rows)), measure)
+
+    def ranked(self, measure: str) -> list[Row]:
+        """The rows that have a measure, the best on validation first."""
+        rows = [row for row in self.rows if (value := row.value(measure)) and not math.isnan(value.mean)]
+        by = self.order_by(measure)
         return sorted(rows, key=lambda row: -or_worst(row.value(by, "val")))
 
     def top(self, metric: str) -> float | None:
-        """The highest test value of a metric; None if higher is not better."""
+        """Return the highest test value of a metric; None if higher is not better."""
         values = [value.mean for row in self.rows if (value := row.value(metric)) and not math.isnan(value.mean)]
         return max(values) if values and describe(metric).is_quality else None
 
 
 def rank(data: str, runs: Sequence[RunFolder], *, same: float | None = None) -> Leaderboard:
-    """The leaderboard of one dataset.
+    """Return the leaderboard of one dataset.
 
     The primary metric is the one that training selected by; if no run has it, the first in reading order.
     """
@@ -195,7 +200,7 @@ def cheapest(rows: Sequence[Row]) -> Row:
 
 
 def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
-    """Every metric of every run at full precision, a line each, with its interval where test has one."""
+    """Return every metric of every run at full precision, a line each, with its interval where test has one."""
     rows = (
         (run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value), *_ends_of(run, split, metric))
         for run in sorted(runs, key=lambda run: run.cell)
@@ -206,7 +211,7 @@ def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
 
 
 def or_worst(estimate: Estimate | None) -> float:
-    """The mean, to sort by: less than any other where it is missing or undefined."""
+    """Return the mean, to sort by: less than any other where it is missing or undefined."""
     return -math.inf if estimate is None or math.isnan(estimate.mean) else estimate.mean
 
 

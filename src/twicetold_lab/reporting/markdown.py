@@ -18,7 +18,7 @@ PAGES = "docs/results"
 
 
 def results_of(report: Report) -> str:
-    """The tables of RESULTS.md: the answers at any speed, and what stands below them."""
+    """Return the tables of RESULTS.md: the answers at any speed, and what stands below them."""
     parts: list[str] = []
     for answer in report.answers:
         if any(speed == ANY for _, speed in answer.cases):
@@ -29,7 +29,7 @@ def results_of(report: Report) -> str:
 
 
 def page_of(page: Section) -> str:
-    """The page of a dataset."""
+    """Return the page of a dataset."""
     return "\n".join(_section(page, 1))
 
 
@@ -44,7 +44,7 @@ def _section(section: Section, level: int) -> Iterator[str]:
 
 
 def within(section: Section, level: int) -> Iterator[str]:
-    """The content of a section without its title, whose parts have headings one level below this one."""
+    """Yield the content of a section without its title, whose parts have headings one level below this one."""
     yield from (f"{escaped(text)}\n" for text in section.sentences)
     yield from map(table_of, section.tables)
     yield from (f"{escaped(note)}\n" for note in section.notes)
@@ -55,14 +55,14 @@ def within(section: Section, level: int) -> Iterator[str]:
 
 
 def table_of(shown: Table) -> str:
-    """A table of cells, with their intervals and notes in brackets."""
+    """Return a table of cells, with their intervals and notes in brackets."""
     heads = [shown.of, *(escaped(", ".join(filter(None, (head.text, head.note)))) for head in shown.columns)]
     rows = ([cell_of(name), *map(cell_of, cells)] for name, cells in shown.rows)
     return table(heads, rows, words=[i for i, head in enumerate(shown.columns, start=1) if head.value is None])
 
 
 def cell_of(cell: TableCell) -> str:
-    """A cell with its interval and note in brackets."""
+    """Return a cell with its interval and note in brackets."""
     text = code(cell.text) if cell.is_code else escaped(cell.text)
     text = f"**{text}**" if cell.strong and text else text
     text = f"[{text}]({PAGES}/{cell.page}.md)" if cell.page else text
@@ -82,7 +82,7 @@ def _bar(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text with Markdown and HTML escaped, on one line.
+    """Return text with Markdown and HTML escaped, on one line.
 
     An underscore within a word, as in `quora_wang`, is no emphasis and stays as it is. Bare addresses are no links: GFM
     looks for those of mail once escapes are gone, so a comment stands in them.
@@ -94,7 +94,7 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code, between more backticks than it has in a row."""
+    """Return text as code, between more backticks than it has in a row."""
     text = _LINE_ENDS.sub(" ", text)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     blank = " " if text.startswith("`") or text.endswith("`") else ""

@@ -29,7 +29,7 @@ TAGS = ("sentence-similarity", "duplicate-detection")
 
 
 def model_card(folder: Path, *, cards: Path | None = None, use: str | None = None) -> str:
-    """The model card as Markdown.
+    """Return the model card as Markdown.
 
     Args:
         folder: of the run, or of the model without its run.
@@ -71,7 +71,7 @@ def _introduction(run: RunFolder) -> str:
     kind = "An ensemble of" if "members" in run.recipe else "A model of the family"
     return (
         f"{kind} {families}, made with [twicetold](https://github.com/twicetold/twicetold). It says how alike two "
-        "texts are, and whether they say the same. Its licence depends on that of the data it was trained on; none is "
+        "texts are, and if they are duplicates. Its licence depends on that of the data it was trained on; none is "
         "stated here.\n"
     )
 
@@ -124,7 +124,7 @@ def _quality(run: RunFolder) -> Iterator[str]:
 
 
 def _verdicts(run: RunFolder) -> Iterator[str]:
-    """The label of verdicts, and each decision as far as it is known."""
+    """Yield the label of verdicts, and each decision as far as it is known."""
     decisions, finest = run.decisions, run.decisions.of()
     others = [each for name, each in decisions.labels.items() if name != finest.label]
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
@@ -149,7 +149,7 @@ def _decision(verdicts: LabelDecision, run: RunFolder) -> str:
         f"Two texts are called the same from a score of {threshold} on; the threshold was chosen on {chosen}. The "
         f"probability is 1 / (1 + exp(−({slope} · score + ({intercept})))), Platt's calibration, fitted "
         "on the same pairs. Both hold for pairs like those: where duplicates are rarer, probabilities are too high, "
-        "and fewer of the pairs above the threshold say the same. Numbers are rounded; decision.json has all digits."
+        "and fewer of the pairs above the threshold are duplicates. Numbers are rounded; decision.json has all digits."
     )
     if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
         text += (
@@ -164,7 +164,7 @@ def _day(calibration: CalibrationRecord) -> str:
 
 
 def _dedupe(run: RunFolder) -> Iterator[str]:
-    """Thresholds over all pairs of validation texts, or of those that labels were drawn from."""
+    """Yield thresholds over all pairs of validation texts, or of those that labels were drawn from."""
     calibration = run.thresholds.calibration
     if calibration is not None and (links := calibration.links) is not None:
         yield from _links_of_labels(links, calibration)
@@ -222,14 +222,14 @@ def _links_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> It
 
 
 def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str, str]:
-    """The precision that is to be expected from a threshold on, and its interval."""
+    """Return the precision that is to be expected from a threshold on, and its interval."""
     if (expected := calibration.expected.get(target)) is None:
         return "–", "–"
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
 
 
 def _checks(run: RunFolder, cards: Path | None) -> str:
-    """The findings of the numbered checks of its run, and the checks that could not be made."""
+    """Return the findings of the numbered checks of its run, and the checks that could not be made."""
     if not (run.metrics or run.summary):
         return "Not checked: the model folder came without the files of its run.\n"
     outcomes = check(inspect(run.path, cards=cards))
@@ -285,7 +285,7 @@ def _interval(name: str, intervals: Mapping[str, Any]) -> str:
 
 
 def _is_fitted(run: RunFolder) -> bool:
-    """True if it was fitted to texts without labels, and nothing was measured."""
+    """Return true if it was fitted to texts without labels, and nothing was measured."""
     return run.primary == NOT_MEASURED
 
 
@@ -294,7 +294,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _quoted(value: Any) -> str:
-    """A value of YAML in JSON's form, without control characters."""
+    """Return a value of YAML in JSON's form, without control characters."""
     shown = json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else " " for c in shown)
 

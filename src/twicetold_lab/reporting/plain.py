@@ -13,7 +13,7 @@ COLUMNS = ("data", "table", "model", "about", "measure", "value", "low", "high")
 
 
 def section_text(section: Section) -> str:
-    """The title and the tables of a section below each other, for a terminal."""
+    """Return the title and the tables of a section below each other, for a terminal."""
     return "\n\n".join([printable(section.title), *map(_aligned, section.tables)]) + "\n"
 
 
@@ -23,7 +23,7 @@ def numbers_csv(sections: Sequence[Section]) -> str:
 
 
 def _aligned(table: Table) -> str:
-    """A table whose first column begins on the left; the others end on the right."""
+    """Return a table whose first column begins on the left; the others end on the right."""
     heads = [table.of, *(column.text for column in table.columns)]
     rows = [heads, *([_cell_text(cell) for cell in (name, *cells)] for name, cells in table.rows)]
     first, *others = (max(map(len, cells)) for cells in zip(*rows, strict=True))

@@ -43,7 +43,7 @@ _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
 def data_section(about: Provenance) -> Section:
-    """The size of each split, and what leaks between them: in a few lines, and with every finding as a part."""
+    """Return the size of each split, and what leaks between them: in a few lines, and with every finding as a part."""
     counted, audited = split_table(about.card), audit_table(about.audit)
     found = audited.rows if audited else ()
     leaks = [f"{name.text}: {test.text}" for name, (test, _) in found if test.text not in _FAIR]
@@ -58,7 +58,7 @@ def data_section(about: Provenance) -> Section:
 
 
 def split_table(card: Mapping[str, Any]) -> Table | None:
-    """The numbers that a card has for each split as a whole; None if there are none."""
+    """Return the numbers that a card has for each split as a whole; None if there are none."""
     splits = card.get("splits", {})
     known = dict.fromkeys(name for each in splits.values() for name, value in each.items() if is_number(value))
     names = sorted(known, key=lambda name: name not in _FIRST)
@@ -73,7 +73,7 @@ def _size(value: float) -> str:
 
 
 def audit_table(audit: Mapping[str, Any]) -> Table | None:
-    """The findings of the leakage audit that are defined on test; None if there are none.
+    """Return the findings of the leakage audit that are defined on test; None if there are none.
 
     Args:
         audit: split -> finding -> value, as `twicetold_lab.data.sources` gives it.

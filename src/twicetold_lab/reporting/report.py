@@ -107,12 +107,12 @@ def read_report(grid: Grid, *, runs: Path, abouts: Mapping[str, Provenance]) -> 
 
 
 def own_runs(runs: Sequence[RunFolder], grid: Grid) -> Sequence[RunFolder]:
-    """The runs of families on their own terms; all, if there are no others."""
+    """Return the runs of families on their own terms; all, if there are no others."""
     return [run for run in runs if run.cell not in grid.terms] or runs
 
 
 def _below(boards: Mapping[str, Leaderboard]) -> list[Section]:
-    """All datasets with their first row, what models have seen, and how to read the numbers."""
+    """Return all datasets with their first row, what models have seen, and how to read the numbers."""
     lines = []
     for data, board in boards.items():
         measure = measure_of(board)

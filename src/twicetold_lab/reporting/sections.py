@@ -23,7 +23,7 @@ CHECKS = "Of each model's first seed; docs/guides/checks.md says what they mean.
 
 
 def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section:
-    """Size, memory, speed and training of each model.
+    """Return size, memory, speed and training of each model.
 
     Args:
         board: all models.
@@ -52,7 +52,7 @@ def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section:
 
 
 def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]:
-    """Models that learnt on other data, on test of this dataset; empty if there are none."""
+    """Return models that learnt on other data, on test of this dataset; empty if there are none."""
     used = [run for run in runs if run.cell.data != data and data in run.cross_domain]
     measured = dict.fromkeys(name for run in used for name in run.cross_domain[data].metrics)
     stems = ("average_precision", "pearson", "accuracy", "f1")
@@ -70,7 +70,7 @@ def cross_domain_sections(data: str, runs: Sequence[RunFolder]) -> list[Section]
 
 
 def checks_section(board: Leaderboard, about: Provenance) -> Section:
-    """The numbered checks that found something, each once with its models; with the finding where it is one."""
+    """Return the numbered checks that found something, each once with its models; with the finding where it is one."""
     findings: dict[str, dict[str, list[str]]] = {}
     for row in board.rows:
         for outcome in check(replace(row.first, audit=about.audit)):

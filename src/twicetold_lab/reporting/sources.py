@@ -56,7 +56,7 @@ SYSTEMS = {key: [System(**system) for system in document["systems"]] for key, do
 
 
 def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
-    """The page.
+    """Return the page.
 
     Args:
         commands: the cells of the grid and the command that trains each.
@@ -78,7 +78,7 @@ def sources_page(commands: Mapping[Cell, str], *, runs: Path) -> str:
 
 
 def _rows(grid: Mapping[str, Cell], runs: Path) -> dict[str, Row]:
-    """The rows of cells that systems name and that have run, with all seeds."""
+    """Return the rows of cells that systems name and that have run, with all seeds."""
     systems = chain.from_iterable(SYSTEMS.values())
     named = {(cell.data, cell.model): cell for system in systems if (cell := grid.get(system.cell))}
     ran = [cell for cell in grid.values() if (runs / cell.name / layout.METRICS).is_file()]

@@ -125,7 +125,7 @@ Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
 def estimate_cell(
     name: str, estimate: Estimate | None, *, top: float | None = None, with_interval: bool = False
 ) -> TableCell:
-    """A metric as a cell: the mean and, of several seeds, the standard deviation; a dash if it is missing.
+    """Return a metric as a cell: the mean and, of several seeds, the standard deviation; a dash if it is missing.
 
     Args:
         name: of the metric.
@@ -142,15 +142,15 @@ def estimate_cell(
 
 
 def words(text: str, note: str = "") -> TableCell:
-    """A cell of a column of words."""
+    """Return a cell of a column of words."""
     return TableCell(text or NOTHING, note, value=None)
 
 
 def command_cell(command: str) -> TableCell:
-    """A command; a dash if there is none."""
+    """Return a command; a dash if there is none."""
     return TableCell(command, value=None, is_code=True) if command else words("")
 
 
 def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
-    """A number as a cell; a dash if it is not known."""
+    """Return a number as a cell; a dash if it is not known."""
     return MISSING if value is None else TableCell(show(value), value=value)

@@ -44,7 +44,7 @@ def comparison(
     others: Sequence[str] = (),
     has_cost: bool = True,
 ) -> Table:
-    """Rows with a measure, the paired difference to the first one, other metrics, and what each row costs.
+    """Return rows with a measure, the paired difference to the first one, other metrics, and what each row costs.
 
     Args:
         rows: at least one; the first is what the others are compared with.
@@ -72,7 +72,7 @@ def comparison(
 
 
 def use_sections(board: Leaderboard, kind: str, commands: Mapping[Cell, str]) -> Iterator[Section]:
-    """All models for each use, the first use open and with what models cost; then the links of a dedupe.
+    """Yield all models for each use, the first use open and with what models cost; then the links of a dedupe.
 
     The command that trains a model stands in the first table that the model is in.
     """
@@ -93,7 +93,7 @@ def use_sections(board: Leaderboard, kind: str, commands: Mapping[Cell, str]) ->
 
 
 def _links_table(board: Leaderboard) -> Table | None:
-    """Precision and recall on test of the links at `AIM`."""
+    """Return precision and recall on test of the links at `AIM`."""
     precision, *others = (f"link_{name}_at_{100 * AIM:g}" for name in ("precision", "text_precision", "recall"))
     columns = (TableCell("Precision", "test"), TableCell("Precision by text"), TableCell("Recall"))
     lines = []
@@ -105,7 +105,7 @@ def _links_table(board: Leaderboard) -> Table | None:
 
 
 def terms_sections(board: Leaderboard, terms: Mapping[Cell, str], commands: Mapping[Cell, str]) -> Iterator[Section]:
-    """Families on the same terms, by the experiment that chooses them."""
+    """Yield families on the same terms, by the experiment that chooses them."""
     for name in dict.fromkeys(terms[row.first.cell] for row in board.rows if row.first.cell in terms):
         rows = [row for row in board.rows if terms.get(row.first.cell) == name]
         pairs = f"average_precision_{board.duplicates}"

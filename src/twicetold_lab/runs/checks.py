@@ -82,7 +82,7 @@ class Outcome:
 
 
 def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
-    """A run folder, or that of its model, with the leakage audit of its dataset.
+    """Return a run folder, or that of its model, with the leakage audit of its dataset.
 
     Args:
         place: the folder.
@@ -104,7 +104,7 @@ def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
 
 
 def check(run: RunFolder, numbers: Iterable[str] = ()) -> list[Outcome]:
-    """The outcomes of checks, in their order.
+    """Return the outcomes of checks, in their order.
 
     Args:
         run: what was read.
@@ -229,7 +229,7 @@ def _unkept_promise(run: RunFolder) -> str | Missing | None:
 
 
 def _behind(promised: Sequence[MeasuredLinks], aim: float) -> MeasuredLinks | None:
-    """The links of the lowest threshold that has a precision on validation."""
+    """Return the links of the lowest threshold that has a precision on validation."""
     return next((links for links in reversed(promised) if links.precision >= aim), None)
 
 

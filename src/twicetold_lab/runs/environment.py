@@ -25,7 +25,7 @@ LIBRARIES = (
 
 
 def versions(names: Iterable[str] = LIBRARIES) -> dict[str, str]:
-    """Versions of Python and of libraries; `none` of one that is not installed."""
+    """Return versions of Python and of libraries; `none` of one that is not installed."""
     installed = {"python": platform.python_version()}
     for name in names:
         try:
@@ -36,7 +36,7 @@ def versions(names: Iterable[str] = LIBRARIES) -> dict[str, str]:
 
 
 def observed() -> dict[str, Any]:
-    """Versions, processor, the instructions that PyTorch uses on it, and its threads."""
+    """Return versions, processor, the instructions that PyTorch uses on it, and its threads."""
     import torch  # takes a second, and the versions do not need it
 
     return {
@@ -57,13 +57,13 @@ def processor() -> str:
 
 
 def tags(environment: Mapping[str, Any]) -> dict[str, str]:
-    """An observed environment as tags of a run."""
+    """Return an observed environment as tags of a run."""
     facts = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
     installed = (f"{name} {number}" for name, number in environment["versions"].items() if number != "none")
     return {**facts, "libraries": ", ".join(installed)}
 
 
 def in_words(environment: Mapping[str, Any]) -> str:
-    """An observed environment in a line."""
+    """Return an observed environment in a line."""
     facts = tags(environment)
     return f"{facts['processor']}, {facts['cpu_capability']}, threads {facts['threads']}; {facts['libraries']}"

@@ -38,7 +38,7 @@ class Cell:
 
     @classmethod
     def of(cls, name: str) -> "Cell":
-        """The cell of a folder that is called as `layout.cell` calls it; of another one, without data."""
+        """Return the cell of a folder that is called as `layout.cell` calls it; of another one, without data."""
         data, _, rest = name.partition("-")
         model, _, seed = rest.rpartition("-")
         return cls(data, model, int(seed)) if data and model and seed.isdecimal() else cls("", name, 0)
@@ -74,7 +74,7 @@ class RunFolder:
 
     @classmethod
     def at(cls, place: Path, *, audit: Mapping[str, Any] | None = None) -> "RunFolder":
-        """The folder at a place, whose name may say which cell it is of."""
+        """Return the folder at a place, whose name may say which cell it is of."""
         return cls(place, Cell.of(place.resolve().name), audit)
 
     @property
@@ -199,7 +199,7 @@ class RunFolder:
         return tuple(map(str, sources)) if isinstance(sources, list) else None
 
     def is_clean_of(self, data: str) -> bool:
-        """True if its weights, as far as is known, had never met texts of a dataset before it was trained."""
+        """Return true if its weights, as far as is known, had never met texts of a dataset before it was trained."""
         return not self.pretrained_on or not may_be_contaminated(self.seen, data)
 
     @property
@@ -217,7 +217,7 @@ class RunFolder:
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:
-    """The evaluated runs of each dataset, datasets in order of first appearance, runs by model and seed.
+    """Return the evaluated runs of each dataset, datasets in order of first appearance, runs by model and seed.
 
     Raises:
         ValueError: if there are no cells, or a run has no metrics of validation or test.
@@ -232,7 +232,7 @@ def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:
 
 
 def read_cross_domain(cells: Sequence[Cell], runs: Path) -> list[RunFolder]:
-    """Runs that were evaluated on other datasets as well, in the order of the cells.
+    """Return runs that were evaluated on other datasets as well, in the order of the cells.
 
     Raises:
         FileNotFoundError: if a model was not evaluated there; says which stage to run.

@@ -110,12 +110,12 @@ class Identity:
 
 
 def with_versions(mark: str) -> str:
-    """A fingerprint or a hash of code, and the versions of the libraries on which weights depend."""
+    """Return a fingerprint or a hash of code, and the versions of the libraries on which weights depend."""
     return fingerprint(versions(), mark)
 
 
 def learning_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a resolved training config that change what is learnt."""
+    """Return the keys of a resolved training config that change what is learnt."""
     return {key: _at(config, key) for key in LEARNING_KEYS}
 
 
@@ -124,7 +124,7 @@ def _digest(file: Path) -> str:
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:
-    """The value at a dotted key."""
+    """Return the value at a dotted key."""
     for part in key.split("."):
         config = config[part]
     return config

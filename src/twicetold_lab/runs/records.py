@@ -27,7 +27,7 @@ class Provenance:
 
 
 def read_provenance(data: str, processed: Path) -> Provenance:
-    """The corpus card of one dataset.
+    """Return the corpus card of one dataset.
 
     Raises:
         FileNotFoundError: if it is missing; says which stage to run.
@@ -47,12 +47,12 @@ def write_card(about: Provenance, folder: Path) -> None:
 
 
 def has_card(data: str, folder: Path) -> bool:
-    """True if `write_card` wrote the description of a dataset."""
+    """Return true if `write_card` wrote the description of a dataset."""
     return _card_file(data, folder).is_file()
 
 
 def read_card(data: str, folder: Path) -> Provenance:
-    """The description of a dataset that `write_card` wrote.
+    """Return the description of a dataset that `write_card` wrote.
 
     Raises:
         FileNotFoundError: if it is missing.
@@ -82,7 +82,7 @@ def intervals_of(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def read_object(file: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is no file.
+    """Return the JSON object in a file; empty if there is no file.
 
     Raises:
         ValueError: if the file holds something else.
@@ -91,7 +91,7 @@ def read_object(file: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path, *, stage: str) -> dict[str, Any]:
-    """The JSON object in a file that a stage writes.
+    """Return the JSON object in a file that a stage writes.
 
     Raises:
         FileNotFoundError: if it is missing; says which stage to run.
@@ -114,7 +114,7 @@ def require(path: Path, *, stage: str) -> None:
 
 
 def _number(name: str, value: Any) -> float:
-    """A metric of JSON; null where it is undefined."""
+    """Return a metric of JSON; null where it is undefined."""
     if value is None:
         return math.nan
     if not (is_number(value) or type(value) is float):

@@ -19,7 +19,7 @@ DRAWN_FROM = {"stsb": ("nli",)}
 
 
 def may_be_contaminated(seen: Sequence[str] | None, data: str) -> bool:
-    """True if texts of a dataset may be among what was seen.
+    """Return true if texts of a dataset may be among what was seen.
 
     Args:
         seen: names of sources, or of single datasets; None where they are not known.
@@ -36,7 +36,7 @@ def summary(
     points: Sequence[OperatingPoint],
     units: Mapping[str, PairedUnits],
 ) -> Mapping[str, Any]:
-    """The content of `layout.SUMMARY`.
+    """Return the content of `layout.SUMMARY`.
 
     Args:
         model: the trained model's folder.

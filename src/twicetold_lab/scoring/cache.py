@@ -16,7 +16,7 @@ from twicetold_lab.data.corpus import Corpus
 
 
 def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: str) -> CsrRows:
-    """Memory-mapped rows of all texts of the corpus, made on first use, by one of several processes.
+    """Return memory-mapped rows of all texts of the corpus, made on first use, by one of several processes.
 
     Args:
         featuriser: fitted.
@@ -33,7 +33,7 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
 
 
 def cached_rows(corpus: Corpus, folder: Path, *, key: str) -> Callable[[Featuriser, str], CsrRows]:
-    """`feature_rows` of a corpus, for a model of one featuriser or an ensemble.
+    """Return `feature_rows` of a corpus, for a model of one featuriser or an ensemble.
 
     Returns:
         From a featuriser, and the name of its member in an ensemble (or ""), to the rows.
@@ -42,7 +42,7 @@ def cached_rows(corpus: Corpus, folder: Path, *, key: str) -> Callable[[Featuris
 
 
 def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -> Texts:
-    """Input of the featuriser for some texts: the texts, or the columns that its attribute `fields` names.
+    """Return the input of the featuriser for some texts: the texts, or the columns that its attribute `fields` names.
 
     A field that the corpus lacks is empty in every row.
     """
@@ -54,7 +54,7 @@ def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -
 
 
 def with_extra_texts(featuriser: Featuriser, rows: CsrRows, texts: Sequence[str] | None) -> CsrRows:
-    """The rows of a corpus followed by those of extra texts, whose fields are empty."""
+    """Return the rows of a corpus followed by those of extra texts, whose fields are empty."""
     if texts is None:
         return rows
     return rows.followed_by(featuriser.transform(_with_fields(featuriser, texts, {})))

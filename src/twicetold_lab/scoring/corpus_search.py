@@ -66,7 +66,7 @@ def _deduped(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: D
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
-    """(M,) the texts that `search_reports` searches, ascending.
+    """Return (M,) the texts that `search_reports` searches, ascending.
 
     All texts of the corpus; of a corpus with more than `max_texts`, those of the splits that are measured and a sample
     of the others.
@@ -81,7 +81,7 @@ def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
 
 
 def asked_of(corpus: Corpus, split: str, texts: NDArray[np.int64], *, classes: Sequence[str]) -> Asked:
-    """The queries of a split and their relevant texts.
+    """Return the queries of a split and their relevant texts.
 
     Args:
         corpus: the data.
@@ -105,7 +105,7 @@ def asked_of(corpus: Corpus, split: str, texts: NDArray[np.int64], *, classes: S
 
 
 def _duplicates(corpus: Corpus, split: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The two sides of a split's duplicate pairs."""
+    """Return the two sides of a split's duplicate pairs."""
     pairs = corpus.pairs[split]
     same = pairs.label >= corpus.positive_label
     return pairs.left[same], pairs.right[same]

@@ -152,7 +152,7 @@ def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
 def _decided(
     predicted: NDArray[np.bool_], truth: NDArray[np.bool_], units: NDArray[np.int64], evaluator: Standard
 ) -> CrossDomain:
-    """Accuracy and F1 of decisions about pairs."""
+    """Return accuracy and F1 of decisions about pairs."""
     confusion = Confusion.of(predicted, truth)
     drawn = pair_intervals.confusion_intervals(
         predicted, truth, units, resamples=evaluator.resamples, seed=evaluator.seed

@@ -39,7 +39,7 @@ def decide(trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selecti
 
 
 def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:
-    """The texts of a corpus, read by what a training wrote.
+    """Return the texts of a corpus, read by what a training wrote.
 
     Args:
         folder: that the training wrote.
@@ -75,7 +75,7 @@ def choose_decisions(
 def decisions_of(
     selection: Selection, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None
 ) -> Decisions:
-    """The threshold with the highest accuracy (documents: F1 of each group), and Platt's calibration.
+    """Return the threshold with the highest accuracy (documents: F1 of each group), and Platt's calibration.
 
     Args:
         selection: primary metric, bins and classes.

@@ -1,4 +1,4 @@
-"""The texts of a split that say the same, and the primary metric of a model that reads them.
+"""The texts of a split that are duplicates, and the primary metric of a model that reads them.
 
 Shape letters: M texts of a split.
 """
@@ -16,7 +16,7 @@ from twicetold_lab.evaluation.selection import Selection
 
 
 def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:
-    """The groups of a split's texts that say the same.
+    """Return the groups of a split's duplicates.
 
     Groups of documents are those of the finest group that is no class. Groups of labelled pairs, `cluster`, are the
     transitive closure of the split's duplicates, with texts that are equal word for word.
@@ -52,7 +52,7 @@ def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> t
 def dedupe_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
 ) -> tuple[str, DocumentVectors] | None:
-    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.thresholds`.
+    """Return the vectors of a split's texts, with the groups of duplicates, for `evaluation.thresholds`.
 
     Args:
         texts: the texts of the corpus, read by a model.
@@ -104,7 +104,7 @@ def primary_value(
     found = duplicate_groups(corpus, "val", classes=selection.classes)
     if found is None:
         raise ValueError(
-            f"{metric} needs validation texts of which some say the same and some do not: set "
+            f"{metric} needs validation texts of which some are duplicates and some are not: set "
             f"evaluator.primary.{corpus.kind}=auroc"
         )
     name, codes = found
@@ -116,7 +116,7 @@ def primary_value(
 def evaluation_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, at_most: int | None = None
 ) -> ScoredPairs | DocumentVectors:
-    """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
+    """Return the inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
 
     Args:
         texts: the texts of the corpus, read by a model.

@@ -95,14 +95,14 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
 def _stack(
     read: ReadByMembers, corpus: Corpus, selection: Selection, *, with_features: bool = False
 ) -> tuple[Weights, ReadByMembers]:
-    """Weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
+    """Return weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
     fold = np.zeros(len(corpus), np.int64)
     if corpus.kind == "documents":
         documents = corpus.members["val"]
         groups = {name: codes[documents] for name, codes in corpus.groups.items()}
         if (group := finest_group(groups, selection.classes)) is None:
             raise ValueError(
-                f"stacking=logistic needs documents with a group of those that say the same, such as story; got "
+                f"stacking=logistic needs documents with a group of those that are duplicates, such as story; got "
                 f"{sorted(groups)}, which are classes (evaluator.classes): use stacking=mean"
             )
         documents = documents[groups[group] != UNKNOWN]

@@ -84,13 +84,13 @@ def measure_cost(folder: Path, texts: Sequence[str], *, processor: str, seconds:
 
 
 def texts_to_measure(corpus: Corpus) -> list[str]:
-    """At most `TEXTS` texts of validation, always the same."""
+    """Return at most `TEXTS` texts of validation, always the same."""
     texts: list[str] = corpus.texts.take(pa.array(sampled(corpus.members["val"], TEXTS))).to_pylist()
     return texts
 
 
 def model_bytes(folder: Path) -> tuple[int, int]:
-    """Bytes of a model folder, as it is and with 8 bits for each number of a matrix.
+    """Return bytes of a model folder, as it is and with 8 bits for each number of a matrix.
 
     With 8 bits each row of a matrix of floating-point numbers has a scale in 32 bits; everything else stays as it is.
     Only the heads of the files of tensors are read.

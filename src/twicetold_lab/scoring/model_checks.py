@@ -24,7 +24,7 @@ def require_trained_on(folder: Path, corpus: Corpus) -> None:
 
 
 def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
-    """Names of the parts of the model in `folder` whose settings differ from `config`.
+    """Return names of the parts of the model in `folder` whose settings differ from `config`.
 
     Args:
         folder: the model folder.
@@ -39,5 +39,5 @@ def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
 
 
 def names_of(members: Sequence[str]) -> list[str]:
-    """Names of an ensemble's members, which are families or run folders."""
+    """Return names of an ensemble's members, which are families or run folders."""
     return [Path(member).name for member in members]

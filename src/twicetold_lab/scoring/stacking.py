@@ -59,7 +59,7 @@ class WeightedPairs:
 def fit_weights(
     scores: Floats, labels: NDArray[np.bool_], weight: Floats | None = None, *, members: int | None = None
 ) -> Weights:
-    """Logistic regression with weights of at least 0.
+    """Return logistic regression with weights of at least 0.
 
     Args:
         scores: (P, M) of each member, or (P, M + F) with features of the pairs, whose weights have any sign.
@@ -106,7 +106,7 @@ def cross_fit(
     *,
     members: int | None = None,
 ) -> list[Weights]:
-    """For each fold, the weights from the pairs that have no text in it.
+    """Return for each fold, the weights from the pairs that have no text in it.
 
     Args:
         scores: as of `fit_weights`, like the others.
@@ -127,7 +127,7 @@ def cross_fit(
 
 
 def deal(clusters: Ints, *, folds: int = FOLDS) -> Ints:
-    """(n,) fold of each text: clusters are dealt by size, largest first, there and back.
+    """Return (n,) fold of each text: clusters are dealt by size, largest first, there and back.
 
     Args:
         clusters: (n,) code of each text; texts of one cluster are in one fold.
@@ -147,7 +147,7 @@ def deal(clusters: Ints, *, folds: int = FOLDS) -> Ints:
 
 
 def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]]) -> WeightedPairs:
-    """Pairs that stand for all pairs of documents.
+    """Return pairs that stand for all pairs of documents.
 
     Args:
         codes: (n,) group of each document.
@@ -174,7 +174,7 @@ def pairs_of_documents(codes: Ints, vectors: Sequence[tuple[Matrix, Matrix]]) ->
 
 
 def _within_groups(codes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, int]:
-    """Pairs of one group, all of them or a sample, and how many there are."""
+    """Return pairs of one group, all of them or a sample, and how many there are."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order][:1] - 1))
     first = np.repeat(starts, np.diff(np.append(starts, len(codes))))
@@ -187,7 +187,7 @@ def _within_groups(codes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, i
 
 
 def _nearest_others(codes: Ints, queries: Matrix, documents: Matrix) -> Ints:
-    """Smaller × n + larger number of each pair of a text and one of the nearest ones of other groups."""
+    """Return smaller × n + larger number of each pair of a text and one of the nearest ones of other groups."""
     neighbours = Index(documents).search(queries, k=min(NEIGHBOURS, len(codes)), apart=(codes, codes)).index
     text = np.repeat(np.arange(len(codes)), neighbours.shape[1])
     other = neighbours.ravel()

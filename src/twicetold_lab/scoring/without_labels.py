@@ -19,7 +19,6 @@ dataset's kind, the one that was learnt from all other kinds takes its place (`h
 Shape letters: n texts of a split, N distinct ones, P candidates, R pairs of texts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -35,7 +34,7 @@ from twicetold.evaluation.intervals import Ints
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.matching.comparison import CUT
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import Matcher, read_sets
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.evaluators import Report, Standard
@@ -67,7 +66,7 @@ class WithoutLabels:
         """Evaluate the default, and give the scores of labelled pairs by split (of documents: none).
 
         Raises:
-            ValueError: if no two texts of validation or of test are known to say the same.
+            ValueError: if no two texts of validation or of test are known to be duplicates.
         """
         matcher = _matcher(corpus.name)
         splits = {split: _compared(corpus, split, evaluator.classes) for split in ("val", "test")}
@@ -96,7 +95,7 @@ class WithoutLabels:
         return replace(report, curves=curves, units={**report.units, **units}), scored
 
     def _calibrated(self, val: Labelled, test: Labelled, matcher: Matcher) -> Ints:
-        """(n,) groups of test by the matcher and the cut of validation."""
+        """Return (n,) groups of test by the matcher and the cut of validation."""
         known, count = val.comparison.columns, len(val.same)
         drawn = np.random.default_rng(self.seed).choice(count, min(LABELS, count), replace=False)
         moved = matcher.answered(known, drawn, val.same[drawn])
@@ -106,17 +105,17 @@ class WithoutLabels:
 
 
 def _matcher(data: str) -> Matcher:
-    """The generic matcher, learnt without files of the kind of a dataset."""
-    stored = json.loads((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
+    """Return the generic matcher, learnt without files of the kind of a dataset."""
+    stored = read_sets((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
     kind = kind_of(data)
     return Matcher.from_json(stored[kind]) if kind in stored else Matcher.generic(vectors=True)
 
 
 def _compared(corpus: Corpus, split: str, classes: Sequence[str]) -> Labelled:
-    """The texts of a split whose group is known, in a file that is named for the group."""
+    """Return the texts of a split whose group is known, in a file that is named for the group."""
     groups = duplicate_groups(corpus, split, classes=classes)
     if groups is None:
-        raise ValueError(f"expected texts of {split} of {corpus.name} of which some say the same and some do not")
+        raise ValueError(f"expected texts of {split} of {corpus.name} of which some are duplicates and some are not")
     name, codes = groups
     known = np.flatnonzero(codes != UNKNOWN)
     texts = corpus.texts_of(split)
@@ -127,12 +126,12 @@ def _compared(corpus: Corpus, split: str, classes: Sequence[str]) -> Labelled:
 
 
 def codes_of(one: Labelled) -> Ints:
-    """(n,) true groups."""
+    """Return (n,) true groups."""
     return np.array([int(code) for code in one.file.truth], np.int64)
 
 
 def _rankings(one: Labelled, matcher: Matcher) -> tuple[TextRanking, ScoreCounts]:
-    """Rankings of the texts for each text, and of all pairs."""
+    """Return rankings of the texts for each text, and of all pairs."""
     codes = codes_of(one)
     pairs = row_pairs(one.distinct, one.comparison.ends, matcher.log_odds(one.comparison.columns))
     return rank_candidates(*pairs, codes), _counts(codes, *pairs)
@@ -159,7 +158,7 @@ def row_pairs(distinct: DistinctTexts, ends: tuple[Ints, Ints], score: Floats) -
 
 
 def _counts(codes: Ints, left: Ints, right: Ints, score: Floats) -> ScoreCounts:
-    """Numbers of pairs with each score; those without one have the lowest."""
+    """Return numbers of pairs with each score; those without one have the lowest."""
     distinct, place = np.unique(score, return_inverse=True)
     same = codes[left] == codes[right]
     positive, negative = (np.bincount(place[part], minlength=len(distinct)) for part in (same, ~same))
@@ -173,7 +172,7 @@ def _counts(codes: Ints, left: Ints, right: Ints, score: Floats) -> ScoreCounts:
 
 
 def _scored(corpus: Corpus, split: str, file: Labelled, matcher: Matcher) -> ScoredPairs:
-    """The labelled pairs of a split by the probability that the matcher gives them."""
+    """Return the labelled pairs of a split by the probability that the matcher gives them."""
     pairs, comparison = corpus.pairs[split], replace(file.comparison, matcher=matcher)
     rows = (np.searchsorted(corpus.members[split], side) for side in (pairs.left, pairs.right))
     one, other = (file.distinct.place[side] for side in rows)
@@ -183,7 +182,7 @@ def _scored(corpus: Corpus, split: str, file: Labelled, matcher: Matcher) -> Sco
 
 
 def _decided(corpus: Corpus, scored: Mapping[str, ScoredPairs], evaluator: Standard) -> Report:
-    """The standard evaluation of labelled pairs, and the decisions at a probability of 0.5."""
+    """Return the standard evaluation of labelled pairs, and the decisions at a probability of 0.5."""
     val, test = scored["val"], scored["test"]
     units = units_of(corpus.pairs["test"].left, corpus.pairs["test"].right)
     report = evaluator.labelled_pairs(val, test, decision=decide(val.score, val.label), units=units)

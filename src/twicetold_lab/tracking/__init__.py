@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from twicetold_lab.tracking.notes import COMMAND, command
-from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
+from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page, view_of
 from twicetold_lab.tracking.repository import commit_now
 from twicetold_lab.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold_lab.tracking.store import Settings, Store, existing, insist, open_store, tracking
-from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, sweep_parent
+from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, end_sweep, sweep_parent
 
 FAMILY = "model"  # a tag, and a parameter, since charts of several runs have parameters alone for their axes
 
@@ -30,6 +30,7 @@ __all__ = [
     "addresses",
     "describe_sweep",
     "end_lost_runs",
+    "end_sweep",
     "reopen",
     "start",
     "sweep_parent",
@@ -95,7 +96,9 @@ def reopen(
 
 
 def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> dict[str, str]:
-    """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
+    """Return the pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
+
+    A page opens on the leaderboard, or on the sweeps where there is no other run.
 
     Args:
         settings: whether and where.
@@ -110,14 +113,16 @@ def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> d
             stored = {one.name: one for one in sorted(described, key=lambda one: one.name)}
         else:
             stored = {name: client.get_experiment_by_name(name) for name in experiments}
-        return {name: runs_page(settings, one.experiment_id) for name, one in stored.items() if one is not None}
+        ids = {name: one.experiment_id for name, one in stored.items() if one is not None}
+        views = {name: view_of(client, each) for name, each in ids.items()}
+        return {name: runs_page(settings, each, view=views[name]) for name, each in ids.items()}
     return {}
 
 
 def address_of_sweep(
     settings: Settings, parent: str | None, *, experiment: str, primary: str, params: Sequence[str]
 ) -> str | None:
-    """The page of a sweep's runs, the best on validation first; None where nothing is tracked.
+    """Return the page of a sweep's runs, the best on validation first; None where nothing is tracked.
 
     Args:
         settings: whether and where.
@@ -158,7 +163,7 @@ def _create(
 
 
 def _find(settings: Settings, experiment: str, fingerprint: str) -> TrackedRun | None:
-    """The run to reopen; an untracked one if the store fails; None if the store has no such run."""
+    """Return the run to reopen; an untracked one if the store fails; None if the store has no such run."""
     with tracking(f"find the run with fingerprint {fingerprint}"):
         store, runs = _runs_of(settings, experiment, fingerprint)
         # min() keeps the first of equals, and the newest come first
@@ -186,7 +191,7 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
 
 
 def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -> TrackedRun:
-    """A run of MLflow that is written to again."""
+    """Return a run of MLflow that is written to again."""
     models = run.outputs.model_outputs if run.outputs else []
     return TrackedRun(
         store,
@@ -199,7 +204,7 @@ def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -
 
 
 def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Store, list[Any]]:
-    """The open store and its runs with this fingerprint, newest first."""
+    """Return the open store and its runs with this fingerprint, newest first."""
     store = open_store(settings, experiment)
     runs = store.client.search_runs(
         [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
@@ -208,7 +213,7 @@ def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Sto
 
 
 def _provenance() -> dict[str, str]:
-    """Tags for the commit, and for the source and user that MLflow's pages show."""
+    """Return tags for the commit, and for the source and user that MLflow's pages show."""
     tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
     with suppress(OSError, KeyError):  # a container without a user entry
         tags["mlflow.user"] = getpass.getuser()

@@ -20,7 +20,7 @@ _MISSING = object()
 
 
 def command() -> str:
-    """The command of this process, as a person would repeat it in the project's folder."""
+    """Return the command of this process, as a person would repeat it in the project's folder."""
     script = os.path.relpath(sys.argv[0]) if os.path.exists(sys.argv[0]) else sys.argv[0]  # noqa: PTH110
     return without_passwords(shlex.join(["python", script, *sys.argv[1:]]))
 
@@ -28,7 +28,7 @@ def command() -> str:
 def parameters_to_show(
     learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The parameters to show, by their dotted keys.
+    """Return the parameters to show, by their dotted keys.
 
     They are those that differ from the family's defaults, those that the command names, and learning rate, batch size,
     epochs and seed. A part that was exchanged is shown by the name of its class: `objective = Triplet`. Null stands for
@@ -55,7 +55,7 @@ def parameters_to_show(
 
 
 def dotted(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings as `{"a.b.c": value}`."""
+    """Return nested settings as `{"a.b.c": value}`."""
     flat: dict[str, Any] = {}
     for key, inner in value.items():
         name = f"{prefix}{key}"

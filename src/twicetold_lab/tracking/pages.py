@@ -20,6 +20,7 @@ VIEW = "mlflow.sharedViewState."  # prefix of a tag
 DESCRIPTION = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
 LEADERBOARD, SWEEPS = "leaderboard", "sweeps"
+OF_LEADERBOARD = "tags.origin != 'sweep'"
 
 KINDS = {
     "documents": "documents, of which any two are compared",
@@ -58,7 +59,7 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
     test = [f"test/{name}" for name in dict.fromkeys((primary, *FURTHER[kind]))]
     measured, swept = _metrics(*test, "parameters"), [*_metrics("train_seconds"), "tags.`model`", *_params(*ALWAYS)]
     views = {
-        LEADERBOARD: ("Leaderboard", _state("tags.origin != 'sweep'", primary, *measured, "tags.`origin`")),
+        LEADERBOARD: ("Leaderboard", _state(OF_LEADERBOARD, primary, *measured, "tags.`origin`")),
         SWEEPS: ("Sweeps", _state("tags.origin = 'sweep'", primary, *swept)),
     }
     for number, (key, (name, state)) in enumerate(views.items()):
@@ -71,7 +72,7 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
 
 
 def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, params: Sequence[str]) -> str:
-    """Address of the runs of one sweep, the best on validation first, with what was swept beside it.
+    """Return the address of the runs of one sweep, the best on validation first, with what was swept beside it.
 
     Args:
         settings: where the store is.
@@ -86,8 +87,13 @@ def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, p
     return runs_page(settings, store.experiment_id, view=key)
 
 
+def view_of(client: Any, experiment_id: str) -> str:
+    """The leaderboard, or the sweeps of an experiment that has no run of another origin."""
+    return LEADERBOARD if client.search_runs([experiment_id], OF_LEADERBOARD, max_results=1) else SWEEPS
+
+
 def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD) -> str:
-    """Address of an experiment's table of runs.
+    """Return the address of an experiment's table of runs.
 
     Args:
         settings: where the store is.
@@ -105,7 +111,7 @@ def _server(settings: Settings) -> str:
 
 
 def _state(chosen: str, primary: str, *further: str) -> dict[str, Any]:
-    """The runs that a filter chooses, the best on validation first.
+    """Return the runs that a filter chooses, the best on validation first.
 
     Columns stand in this order, each as wide as its head: MLflow would cut names of over 12 letters.
     """
@@ -138,7 +144,7 @@ def _description(data: str, kind: str, counts: Mapping[str, Any], primary: str) 
 
 
 def server_command(settings: Settings) -> list[str]:
-    """The command that serves the pages of a local store."""
+    """Return the command that serves the pages of a local store."""
     port = settings.port
     allowed = [f"{name}{end}" for name in ALLOWED for end in ("", ":*")]
     origins = [f"http://{name}:{port}" for name in ALLOWED]
@@ -149,7 +155,7 @@ def server_command(settings: Settings) -> list[str]:
 
 
 def listens(port: int) -> bool:
-    """True if anybody listens at a port of this machine."""
+    """Return true if anybody listens at a port of this machine."""
     with closing(socket.socket()) as connection:
         connection.settimeout(1.0)
         return connection.connect_ex((HOST, port)) == 0

@@ -46,7 +46,7 @@ def _warn_once(message: str) -> None:
 
 
 def _git(*arguments: str) -> bytes:
-    """The output of a git command.
+    """Return the output of a git command.
 
     Raises:
         ValueError: with git's own words if it refuses, as it does in a checkout of another user; or if this code is in

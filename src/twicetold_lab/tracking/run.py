@@ -247,7 +247,7 @@ class TrackedRun:
         self._write("say why the run ended", lambda client: client.set_tag(self.id, ERROR, why))
 
     def _dataset_of(self, metric: str) -> dict[str, str]:
-        """The link of a metric to the split it was measured on, as arguments of MLflow's `Metric`."""
+        """Return the link of a metric to the split it was measured on, as arguments of MLflow's `Metric`."""
         found = self._datasets.get(SPLITS.get(metric.partition("/")[0], ""))
         return {} if found is None else {"dataset_name": found[0], "dataset_digest": found[1]}
 
@@ -278,11 +278,11 @@ class TrackedRun:
 
 
 def flatten(params: Mapping[str, Any]) -> dict[str, str]:
-    """Nested parameters as `{"a.b.c": text}`: strings without passwords, everything else as JSON."""
+    """Return nested parameters as `{"a.b.c": text}`: strings without passwords, everything else as JSON."""
     texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in dotted(params).items()}
     return {key: shorten(without_passwords(text), MAX_PARAMETER) for key, text in texts.items()}
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text, cut to `limit` characters with an ellipsis."""
+    """Return the text, cut to `limit` characters with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

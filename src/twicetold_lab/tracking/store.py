@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from twicetold.errors import shown
 from twicetold.files import open_lock, write_file
+from twicetold.printable import without_passwords
 
 T = TypeVar("T")
 
@@ -96,6 +97,7 @@ def open_store(settings: Settings, experiment: str) -> Store:
     """Open the store and find or create the experiment.
 
     Raises:
+        ValueError: if the experiment was deleted.
         Exception: whatever MLflow raises when the store is broken or unreachable; callers catch it with
             `warn_untracked`.
     """
@@ -110,6 +112,11 @@ def open_store(settings: Settings, experiment: str) -> Store:
     stored = insist(lambda: client.get_experiment_by_name(experiment))
     if stored is None:
         return Store(client, _create_experiment(client, experiment, location))
+    if stored.lifecycle_stage == "deleted":
+        raise ValueError(
+            f"the experiment {experiment} was deleted in MLflow; restore it with MLFLOW_TRACKING_URI="
+            f"{without_passwords(uri)} mlflow experiments restore --experiment-id {stored.experiment_id}"
+        )
     if location and stored.artifact_location != location:
         _warn_once(
             f"the store at {uri} was moved: files of the runs of {experiment} are still in {stored.artifact_location}, "
@@ -119,7 +126,7 @@ def open_store(settings: Settings, experiment: str) -> Store:
 
 
 def connect(uri: str) -> Any:
-    """An `mlflow.MlflowClient` of the store at an address."""
+    """Return an `mlflow.MlflowClient` of the store at an address."""
     prepare()
     from mlflow import MlflowClient
 
@@ -127,7 +134,7 @@ def connect(uri: str) -> Any:
 
 
 def existing(settings: Settings) -> Any:
-    """A client of the store, which is not made if there is none.
+    """Return a client of the store, which is not made if there is none.
 
     Raises:
         FileNotFoundError: if there is no store.
@@ -158,7 +165,7 @@ def insist(write: Callable[[], T]) -> T:
 
 
 def prepare() -> None:
-    """Settings that MLflow reads when it is imported, and less of its talk."""
+    """Set what MLflow reads when it is imported, and have it print less."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     for name in ("alembic", "mlflow.system_metrics"):  # migrations and monitoring are chatty

@@ -1,6 +1,7 @@
 """One parent run for all jobs of a sweep, which shows the best of them when the sweep has ended.
 
-It is made before the first job and found again by its tag `sweep`, by a later call of the same sweep.
+It is made before the first job and found again by its tag `sweep`, by a later call of the same sweep. It runs as long
+as a call does.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from twicetold_lab.tracking.store import Settings, Store, insist, open_store, tr
 
 
 def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: str) -> str | None:
-    """The id of the sweep's parent run, made on the first call.
+    """Return the id of the sweep's parent run, made on the first call, and set to running on each.
 
     Args:
         settings: whether and where.
@@ -47,6 +48,23 @@ def end_lost_runs(settings: Settings, parent: str | None, *, experiment: str) ->
         for run in store.client.search_runs([store.experiment_id], of_sweep):
             store.client.set_tag(run.info.run_id, ERROR, "its process was killed")
             store.client.set_terminated(run.info.run_id, "KILLED")
+
+
+def end_sweep(settings: Settings, parent: str | None, *, experiment: str, status: str) -> None:
+    """End the sweep's parent run, unless it has ended.
+
+    Args:
+        settings: whether and where.
+        parent: what `sweep_parent` returned.
+        experiment: the dataset's name.
+        status: `FINISHED`, `FAILED` or `KILLED`.
+    """
+    if not settings.enabled or parent is None:
+        return
+    with tracking(f"end the parent run {parent}"):
+        store = open_store(settings, experiment)
+        if store.client.get_run(parent).info.status == "RUNNING":
+            store.client.set_terminated(parent, status)
 
 
 def describe_sweep(
@@ -85,7 +103,6 @@ def describe_sweep(
 def _find_or_make(store: Store, tags: Mapping[str, str], name: str) -> str:
     found = store.client.search_runs([store.experiment_id], f'tags.sweep = "{tags["sweep"]}"')
     if found:
+        store.client.update_run(found[0].info.run_id, status="RUNNING")
         return str(found[0].info.run_id)
-    made = store.client.create_run(store.experiment_id, tags=tags, run_name=name)
-    store.client.set_terminated(made.info.run_id)
-    return str(made.info.run_id)
+    return str(store.client.create_run(store.experiment_id, tags=tags, run_name=name).info.run_id)

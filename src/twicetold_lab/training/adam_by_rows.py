@@ -59,7 +59,7 @@ class AdamByRows(torch.optim.Adam):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """One step; `closure`, if given, computes the gradients first."""
+        """Return one step; `closure`, if given, computes the gradients first."""
         with torch.enable_grad():
             loss = None if closure is None else closure()
         by_rows = []
@@ -88,7 +88,7 @@ class AdamByRows(torch.optim.Adam):
                 vars(parameter).pop("before_reading", None)
 
     def state_dict(self) -> dict[str, Any]:
-        """State of Adam, after all rows have caught up."""
+        """Return the state of Adam, after all rows have caught up."""
         self.catch_up()
         return super().state_dict()
 
@@ -137,7 +137,7 @@ class Table:
         self._forget()
 
     def step(self, gradient: Tensor) -> None:
-        """A step for the rows that have a gradient."""
+        """Step the rows that have a gradient."""
         if gradient.is_sparse:
             gradient = gradient.coalesce()
             rows, values = gradient.indices()[0], gradient.values()  # (R,), (R, E)
@@ -182,7 +182,7 @@ class Table:
         self._forget()
 
     def _means(self, rows: Int64[Tensor, " R"]) -> tuple[Float[Tensor, "R E"], Float[Tensor, "R E"]]:
-        """Copies of m and v; `index_select` is twice as fast as indexing."""
+        """Return copies of m and v; `index_select` is twice as fast as indexing."""
         m, v = (self.state[name].index_select(0, rows) for name in ("exp_avg", "exp_avg_sq"))
         return m, v
 
@@ -193,7 +193,7 @@ class Table:
         self.table.index_add_(0, rows, m.div_(v.sqrt_().add_(self._each(epsilon))), alpha=-1)
 
     def _each(self, numbers: Float[Tensor, " R"]) -> Float[Tensor, "R 1"]:
-        """One number for each row, in the table's precision."""
+        """Return one number for each row, in the table's precision."""
         return numbers.to(self.table.dtype)[:, None]
 
     def _remember(self, size: float) -> None:

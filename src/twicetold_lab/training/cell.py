@@ -228,7 +228,7 @@ def _fit(
 
 
 def _read(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> EncodedTexts:
-    """The texts in front of the encoder, after fitting its parts that have a closed form."""
+    """Return the texts in front of the encoder, after fitting its parts that have a closed form."""
     if isinstance(encoder, Settling):
         train = corpus.members["train"]
         with torch.no_grad():
@@ -246,7 +246,7 @@ def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:
 
 
 def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device: torch.device) -> CsrRows:
-    """The same sequences with a memory-mapped vector for each token as `values`; computed on first use.
+    """Return the same sequences with a memory-mapped vector for each token as `values`; computed on first use.
 
     They are one float16 file, named by a hash of the frozen network and of the sequences.
 

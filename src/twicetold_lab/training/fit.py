@@ -86,7 +86,7 @@ class Checkpoints(Checkpoint):
         self.on_epoch(learner.curves, trainer.current_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """The best value so far, for a resumed run."""
+        """Return the best value so far, for a resumed run."""
         return {"best_value": self.best_value, "best_epoch": self.best_epoch}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -175,7 +175,7 @@ def fit(
 
 
 def _own_callbacks(learner: Learner) -> list[pl.Callback]:
-    """The callbacks that the settings name.
+    """Return the callbacks that the settings name.
 
     Raises:
         ValueError: if one is no callback of Lightning, or averages weights that are not all there after each step.

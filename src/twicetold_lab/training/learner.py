@@ -95,7 +95,7 @@ class Learner(pl.LightningModule):
         """Primary metric after the last finished epoch."""
 
     def configure_optimizers(self) -> Any:
-        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver."""
+        """Return the optimizer over all parameters of encoder and objective, with its schedule; None with a solver."""
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
@@ -107,7 +107,7 @@ class Learner(pl.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
-        """The total loss of one batch; with a solver, take a step."""
+        """Return the total loss of one batch; with a solver, take a step."""
         if batch_idx == 0:
             self._start_epoch()
         if isinstance(batch, Batch):
@@ -121,7 +121,7 @@ class Learner(pl.LightningModule):
         return losses["loss"] if self.automatic_optimization else None
 
     def encoded(self, batch: Batch) -> EncodedBatch:
-        """The input of the objective.
+        """Return the input of the objective.
 
         Raises:
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.

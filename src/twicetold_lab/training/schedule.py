@@ -21,7 +21,7 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
 def whole(value: object) -> bool:
-    """True for an integer that is not a boolean."""
+    """Return true for an integer that is not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -77,7 +77,7 @@ class Schedule:
             raise ValueError(f"trainer.callbacks must be a mapping of names to callbacks; got {self.callbacks!r}")
 
     def precision_on(self, device: torch.device) -> Literal["32-true", "bf16-mixed"]:
-        """The precision used on a device.
+        """Return the precision used on a device.
 
         `auto` is `bf16-mixed` on hardware with matrix units for bf16: GPUs since NVIDIA's Ampere and processors with
         Intel's AMX. Elsewhere it is slower: `re2` took 1.5 times as long in bf16 on a processor with AVX-512 only.
@@ -92,7 +92,7 @@ class Schedule:
         return "bf16-mixed" if has_units else "32-true"
 
     def rate(self, step: int, *, steps: int) -> float:
-        """Learning rate of a step, relative to the largest.
+        """Return learning rate of a step, relative to the largest.
 
         Args:
             step: the first is 1.

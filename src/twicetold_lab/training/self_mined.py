@@ -1,14 +1,14 @@
-"""Hard negatives that the model in training mines itself: texts near an anchor that do not say the same.
+"""Hard negatives that the model in training mines itself: texts near an anchor that are no duplicates.
 
 Xiong et al., Approximate Nearest Neighbor Negative Contrastive Learning (ANCE), ICLR 2021 (arXiv:2007.00808): negatives
 from the whole corpus, by the encoder of some steps ago. Here the search is exact, and before an epoch:
 
 1. Encode the train texts.
-2. For each anchor, list the `depth` nearest train texts after the first `skip`, without those that say the same.
+2. For each anchor, list the `depth` nearest train texts after the first `skip`, without those that are duplicates.
 3. For each example, draw `per_anchor` of its anchor's list.
 
 A text says the same as an anchor if it is of the anchor's group, or equal to a text of that group or to a positive of
-the anchor. Other texts may still say the same without being labelled so. They are among the nearest, and there are the
+the anchor. Other texts may still be duplicates without being labelled so. They are among the nearest, and there are the
 more of them the fewer pairs of the corpus are labelled: hence `skip`.
 
 Lists depend on the weights with which an epoch begins, and draws on seed and epoch, so a training that resumes at an
@@ -32,7 +32,7 @@ from twicetold_lab.training.parts import VectorsOf
 
 ROWS = 1 << 14  # anchors or examples at a time, which bounds what is held of their lists
 ROUNDS = 50  # of random draws, of which hardly any needs a second
-COPIES = 20  # texts equal to one that says the same, for which a search leaves room
+COPIES = 20  # equal texts of duplicates, for which a search leaves space
 Numbers = NDArray[np.int64]
 
 
@@ -41,7 +41,7 @@ class SelfMined:
     """Settings of the mining.
 
     Args:
-        group: the group whose members say the same; None: groups are those of the examples, and no others are known.
+        group: the group whose members are duplicates; None: groups are those of the examples, and no others are known.
         per_anchor: H, negatives of an example. A row whose list is shorter gets random texts of other groups as well.
         depth: D, texts that they are drawn from.
         skip: nearest texts that are left out of the list.
@@ -74,7 +74,7 @@ class SelfMined:
 
 @dataclass(frozen=True)
 class Pool:
-    """Train texts, and which of them say the same as the anchors of examples."""
+    """Train texts, and which of them are duplicates of the anchors of examples."""
 
     texts: Numbers
     """(M,) ascending."""
@@ -85,13 +85,13 @@ class Pool:
     equal: Numbers
     """(N,) a number for each distinct text, below N."""
     same: Numbers
-    """Sorted keys code · N + number of the distinct texts that say the same as the texts of each code."""
+    """Sorted keys code · N + number of the distinct duplicates of the texts of each code."""
     anchor: Numbers
     """(X,) number of each example's anchor."""
 
     @classmethod
     def of(cls, examples: ExampleIndex, corpus: Corpus, *, group: str | None) -> "Pool":
-        """The texts of known group; all of them if the groups are those of the examples.
+        """Return the texts of known group; all of them if the groups are those of the examples.
 
         Raises:
             ValueError: if the examples are no pairs of texts of the corpus, or `group` is another than theirs.
@@ -130,7 +130,7 @@ class Pool:
         return cls(texts, codes, code, equal, same, anchor)
 
     def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Mask of the texts that say the same as their anchors, elementwise."""
+        """Return a mask of the duplicates of their anchors, elementwise."""
         keys = self.code[anchor] * len(self.code) + self.equal[other]
         place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
         listed = self.same[place] == keys
@@ -138,10 +138,10 @@ class Pool:
         return same
 
     def random(self, anchor: Numbers, rng: np.random.Generator) -> Numbers:
-        """For each anchor a random train text of another group, every one equally likely.
+        """Return for each anchor a random train text of another group, every one equally likely.
 
         Raises:
-            ValueError: if there is none that does not say the same.
+            ValueError: if all are duplicates.
         """
         order = self.texts[np.argsort(self.code[self.texts], kind="stable")]
         sorted_codes, own = self.code[order], self.code[anchor]
@@ -194,7 +194,7 @@ class Renewal:
         self.data.examples = replace(self.data.examples, negative=negative, negative_group=group)
 
     def mined(self) -> NDArray[np.int32]:
-        """(A, D) lists of the nearest texts by the model as it is, `NOBODY` where there are fewer."""
+        """Return (A, D) lists of the nearest texts by the model as it is, `NOBODY` where there are fewer."""
         pool, settings = self.pool, self.settings
         read = np.union1d(self.anchors, pool.texts)
         queries, documents = self.vectors(read)
@@ -214,7 +214,7 @@ class Renewal:
         return lists
 
     def drawn(self, lists: NDArray[np.int32], rng: np.random.Generator) -> Numbers:
-        """(X, H) negatives of the examples, each text of a list at most once."""
+        """Return (X, H) negatives of the examples, each text of a list at most once."""
         negatives = np.empty((len(self.row), self.settings.per_anchor), dtype=np.int64)
         for start in range(0, len(negatives), ROWS):
             listed = lists[self.row[start : start + ROWS]]  # (b, D)

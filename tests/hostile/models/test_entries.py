@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import signal
 
 import numpy as np
 import pytest
 
 from twicetold import layout
+from twicetold.commands._progress import require_usable
 from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, TargetLinks
 from twicetold.files import write_json
 from twicetold.labels.calibration import Calibration, CalibrationPairs, save_calibrated
@@ -28,6 +30,7 @@ ENTRIES = (
     layout.PRECISION,
     layout.TRAINING,
     "notes.txt",
+    "a folder within/recipe.json",
 )
 THRESHOLDS = DedupeThresholds(
     group="story",
@@ -42,6 +45,16 @@ THRESHOLDS = DedupeThresholds(
     links=(TargetLinks(0.9, 0.5, 0.9, 0.1),),
     grouping=tuple(GroupingThreshold(rule, 0.5, 0.5) for rule in RULES),
 )
+
+
+@pytest.fixture(autouse=True)
+def _ends():
+    """A reading that waits for ever fails."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not end"))
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def to_secret(file):
@@ -73,13 +86,14 @@ INSTEAD = {
 
 def replaced(model, entry, instead):
     (model / entry).unlink(missing_ok=True)
+    (model / entry).parent.mkdir(exist_ok=True)
     INSTEAD[instead][0](model / entry)
     return INSTEAD[instead][1]
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("instead", INSTEAD)
-@pytest.mark.parametrize("reading", [load, load_model, card_of])
+@pytest.mark.parametrize("reading", [load, load_model, card_of, require_usable])
 def test_an_entry_that_is_no_regular_file_is_refused_and_nothing_of_it_is_told(model, entry, instead, reading):
     said = replaced(model, entry, instead)
     with pytest.raises((ValueError, FileNotFoundError)) as caught:
@@ -148,6 +162,23 @@ def test_a_json_file_beyond_its_size_is_not_parsed(model, file, limit):
     os.truncate(model / file, limit + 1)
     with pytest.raises(ValueError, match=f"expected at most {limit:,} bytes in {file}, got {limit + 1:,}"):
         load_model(model)
+
+
+@pytest.mark.parametrize("place", [".", "members/static"])
+@pytest.mark.parametrize("reading", [load, require_usable])
+def test_a_recipe_at_any_depth_is_parsed_only_if_it_is_small_and_flat(model, place, reading):
+    file = model / place / layout.RECIPE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for content, said in (("[" * 100_000, "recipe.json is not JSON"), (" " * (JSON_LIMIT + 1), "expected at most")):
+        file.write_text(content)
+        if place == "." or reading is require_usable:  # loading does not open what is no part of the model
+            with pytest.raises(ValueError, match=f"{model}.*{said}"):
+                reading(str(model))
+        else:
+            reading(model)
+    os.truncate(file, STATE_LIMIT + 1)
+    with pytest.raises(ValueError, match=f"expected at most {STATE_LIMIT:,} bytes in .*{layout.RECIPE}"):
+        reading(str(model))
 
 
 def test_ensembles_within_ensembles_have_few_levels(nested):

@@ -78,6 +78,20 @@ def test_undo_takes_back_answers_of_this_session_and_of_the_last_one(twicetold, 
     assert same(file) == ["1", ""]
 
 
+def test_a_stale_answer_stays_in_the_file_and_another_question_takes_its_place(twicetold, file, tmp_path):
+    ids = ("--id", "id")
+    twicetold(*ASK, *ids, "-n", 4, input="n\nn\nn\nn\n")
+    gone = rows(file)[1]
+    text = (tmp_path / "questions.csv").read_text()
+    (tmp_path / "questions.csv").write_text(text.replace(gone["left_text"], "corrected"))
+    done = twicetold(*ASK, *ids, "-n", 4, input="y\n")
+    assert "left out 1 of 4 answers about ids that are no longer in" in done.stderr
+    assert rows(file)[0] == gone
+    assert same(file) == ["0"] * 4 + ["1"]
+    twicetold(*ASK, *ids, "-n", 5, input="u\nu\nu\nu\nu\n")
+    assert rows(file) == [gone]
+
+
 def test_a_line_that_is_no_answer_is_named_and_answers_before_it_are_kept(twicetold, file):
     done = twicetold(*ASK, input="y\nperhaps\n")
     assert done.returncode == 1
@@ -112,14 +126,14 @@ def test_answers_are_read_by_calibrate_and_name_ids(twicetold, file):
     twicetold(*ASK, "--id", "id", input="y\n?\nn\n")
     twicetold("label", "questions.csv", "--compare", "letters", "-o", "pairs.csv", "-n", 2)
     done = twicetold("calibrate", "pairs.csv.model", ANSWERS, "-o", "model")
-    assert "got 2, of which 1 say" in done.stderr
+    assert "got 2, of which 1 are duplicates" in done.stderr
 
 
 def test_texts_that_have_nothing_in_common_are_not_asked_about(twicetold, tmp_path):
     (tmp_path / "questions.csv").write_text("text\nred tent\n")
     done = twicetold(*ASK, input="y\n")
     assert done.returncode == 0, done.stderr
-    assert "no other two texts are near enough to ask about" in done.stderr
+    assert "no other pair is similar enough to ask about" in done.stderr
     assert not (tmp_path / ANSWERS).exists()
 
 
@@ -142,3 +156,28 @@ def test_what_cannot_be_asked_is_named_and_nothing_is_written(twicetold, run, fi
         more.write("222,one more\n")
     file.write_text("left,right,left_text,right_text,probability,same\n1,2,a,b,0.5,1\n")
     assert "Are the pairs of another file?" in twicetold(*ASK, input="y\n").stderr
+
+
+@pytest.mark.parametrize("doubled", ["left_text", "right", "note"])
+def test_a_column_that_is_there_twice_is_named_before_anything_is_asked(twicetold, file, doubled):
+    twicetold(*ASK, "-n", 1, input="y\n")
+    head, row = file.read_text().splitlines()
+    file.write_text(f"{head},note,{doubled}\n{row},mine,again\n")
+    before = file.read_text()
+    done = twicetold(*ASK, "-n", 2, input="n\n")
+    assert done.returncode == 1
+    assert f"the column {doubled!r} is there 2 times" in done.stderr
+    assert file.read_text() == before
+    if doubled != "note":
+        done = twicetold(*DEDUPE, "--pairs", file.name)
+        assert f"the column {doubled!r} is there 2 times" in done.stderr
+
+
+def test_a_column_that_is_named_twice_counts_once(twicetold, tmp_path):
+    lines = [f"a tent for {number % 7} and more,maker {number % 5},{number % 3}" for number in range(30)]
+    (tmp_path / "tents.csv").write_text("\n".join(["text,brand,price", *lines]))
+    written = []
+    for also in (["brand,price"], ["brand,brand,price"], ["brand,price", "--also", "brand"]):
+        twicetold("dedupe", "tents.csv", "--compare", "letters", "--also", *also, "-o", "out.csv")
+        written.append((tmp_path / "out.csv").read_text())
+    assert written[0] == written[1] == written[2]

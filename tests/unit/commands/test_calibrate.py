@@ -31,7 +31,7 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     found = json.loads(done.stdout)
     assert (found["pairs"], found["out"]) == (59, "new")
     assert set(found["fitted"]) == {"accuracy", "precision", "recall", "f1", "brier", "log_loss"}
-    assert "59 pairs, of which 40 say the same" in done.stderr
+    assert "59 pairs, 40 duplicates" in done.stderr
     assert "after: corrected for the choice on these labels. About 177 more labels would halve the" in done.stderr
     assert "The model is in new" in done.stderr
     assert "dedupe and index have no threshold for a precision: only pairs that label drew from" in done.stderr
@@ -111,5 +111,5 @@ def test_labels_by_which_a_higher_score_is_less_alike_are_refused(tmp_path, monk
         (tmp_path / "pairs.csv").write_text("\n".join(["left,right,label", *rows]) + "\n")
         done = CliRunner().invoke(app, ["calibrate", "model", "pairs.csv", "-o", "new"])
         assert done.exit_code == (3 if swapped else 0), done.output
-        assert ("is 1 the label of pairs that say the same?" in done.stderr) == swapped
+        assert ("is 1 the label of duplicates?" in done.stderr) == swapped
         assert (tmp_path / "new").exists() == (not swapped)

@@ -50,7 +50,7 @@ def test_every_module_is_a_command():
     plugins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][commands.PLUGINS]
     lab = {path.stem for path in (ROOT / "src/twicetold_lab/commands").glob("*.py") if not path.stem.startswith("_")}
     assert set(plugins) == lab
-    assert set(typer.main.get_command(commands.app).commands) == modules | lab
+    assert set(typer.main.get_command(commands.app).list_commands(None)) == modules | lab
 
 
 def test_the_version_is_that_of_the_package(process):
@@ -98,3 +98,109 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, process):
     os.close(write)
     assert done.returncode == 141
     assert not getattr(done, other)
+
+
+@pytest.fixture
+def plugged(process, environment, tmp_path):
+    """Runs the command beside plug-ins: one that works, one that cannot be imported, and one named dedupe."""
+    about = tmp_path / "site/other-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    lines = ["hello = other:hello", "broken = gone.away:command", "dedupe = other:hello"]
+    (about / "entry_points.txt").write_text(f"[{commands.PLUGINS}]\n" + "\n".join(lines))
+    (about.parent / "other.py").write_text('def hello():\n    """Say hello.\n\n    Much."""\n    print("hello")\n')
+    path = f"{environment['PYTHONPATH']}{os.pathsep}{about.parent}"
+    return lambda *arguments: process(*arguments, env={**environment, "PYTHONPATH": path})
+
+
+def test_a_plug_in_that_cannot_be_imported_ends_no_other_command(plugged):
+    assert plugged("--version").returncode == 0
+    assert plugged("hello").stdout == "hello\n"
+    assert "Much." in plugged("hello", "--help").stdout
+    listed = plugged("--help")
+    assert listed.returncode == 0
+    assert "Say hello." in listed.stdout
+    assert "gone.away:command" in listed.stdout
+    for arguments in (["broken", "a", "--option", "b"], ["broken", "--help"]):
+        done = plugged(*arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith(
+            "error: the plug-in broken (gone.away:command) cannot be used: ModuleNotFoundError"
+        )
+        assert "Traceback" not in done.stderr
+
+
+def test_a_plug_in_takes_the_place_of_no_command(plugged, tmp_path):
+    (tmp_path / "texts.csv").write_text("text\na cat\nA cat\n")
+    done = plugged("dedupe", "texts.csv", "--compare", "letters")
+    assert "hello" not in done.stdout
+    assert "group,representative" in done.stdout
+    assert "the plug-in other:hello is not used: twicetold has a command dedupe itself" in done.stderr
+
+
+OF_TWO = (
+    ("ask", "a.csv", "--compare", "letters"),
+    ("label", "a.csv", "--compare", "letters", "-o", "pairs.csv"),
+    ("link", "a.csv", "b.csv", "--compare", "letters", "--ask", "2"),
+    ("dedupe", "a.csv", "--compare", "letters", "--ask", "2"),
+    ("dedupe", "-", "--compare", "letters", "--format", "csv"),
+)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize("arguments", OF_TWO)
+def test_a_closed_stream_is_an_input_at_its_end_or_an_output_without_a_reader(environment, tmp_path, closed, arguments):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("text\nhow to learn swimming\nhow do I learn to swim\nwhere to buy a tent\n")
+    line = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "twicetold.commands", *arguments]
+    options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(line, check=False, timeout=120, **options)
+    code = 1 if "-" in arguments else 141 if closed == ">&-" and arguments[0] in ("dedupe", "link") else 0
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert closed != "2>&-" or arguments[0] in ("dedupe", "link") or not done.stdout
+
+
+OPTIONS = {  # a command line of each command, without options
+    "score": "m a b",
+    "pairs": "m a.csv",
+    "dedupe": "a.csv",
+    "link": "a.csv b.csv",
+    "search": "i a",
+    "ask": "a.csv",
+    "label": "a.csv",
+    "calibrate": "m a.csv",
+    "index build": "m a.csv",
+    "index add": "i a.csv",
+    "index remove": "i a",
+    "index groups": "i",
+    "index info": "i",
+    "card": "m",
+    "check": "r",
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_that_takes_one_value_is_refused_when_it_is_given_twice(name):
+    command = typer.main.get_command(commands.app)
+    for word in name.split():
+        command = command.get_command(None, word)
+    options = [each for each in command.params if each.param_type_name == "option"]
+    for option in options:
+        value = [] if option.is_flag else ["1"]
+        line = [option.opts[0], *value, *OPTIONS[name].split(), option.opts[-1], *value]
+        required = [
+            word for each in options if each.required and each is not option for word in (each.opts[0], "x.csv")
+        ]
+        if option.is_flag or option.multiple:
+            assert command.make_context(name, [*line, *required])
+        else:
+            with pytest.raises(typer.BadParameter, match="one value, the option is given 2 times: leave out all but"):
+                command.make_context(name, [*line, *required])
+
+
+def test_every_command_is_asked_for_an_option_twice():
+    of_index = {f"index {name}" for name in typer.main.get_command(commands.app).commands["index"].commands}
+    every = typer.main.get_command(commands.app).list_commands(None)
+    assert set(OPTIONS) == {*every, *of_index} - {"index"}

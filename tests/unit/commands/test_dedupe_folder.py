@@ -66,6 +66,7 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
         (("parts", "-o", "out", "--folder", "memory=1GB", "--folder", "workers=4"), "for each worker"),
         (("parts", "-o", "out", "--folder", "workers"), "workers: expected a whole number"),
         (("parts", "-o", "out", "--folder", "worker=4"), "expected one of workers, memory, exact"),
+        (("parts", "-o", "out", *("--folder", "workers=1") * 2), "--folder workers: expected one value, got 2"),
         (("parts", "-o", "out", "--folder", "workers=0"), "workers: expected a whole number"),
         (("parts", "-o", "out", "--folder", "exact=perhaps"), "exact: expected yes or no"),
         (("parts", "-o", "parts/out"), "expected a new folder apart from"),

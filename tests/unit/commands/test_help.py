@@ -21,8 +21,8 @@ PAGE = (ROOT / "docs/guides/using-a-model.md").read_text()
 
 def every(command, path):
     yield path, command
-    for name, child in getattr(command, "commands", {}).items():
-        yield from every(child, f"{path} {name}")
+    for name in getattr(command, "list_commands", lambda context: [])(None):
+        yield from every(command.get_command(None, name), f"{path} {name}")
 
 
 APP = typer.main.get_command(commands.app)
@@ -51,8 +51,8 @@ def test_help_begins_with_a_sentence_and_has_two_examples(path):
 def test_examples_are_lines_that_the_command_takes(path):
     for _, *words in examples(path):
         command, context = APP, None
-        while words and words[0] in getattr(command, "commands", {}):
-            command, words = command.commands[words[0]], words[1:]
+        while words and hasattr(command, "get_command") and (child := command.get_command(None, words[0])):
+            command, words = child, words[1:]
         context = command.make_context("twicetold", words)  # an error if an option is unknown, or something is missing
         assert context.params
 
@@ -87,7 +87,7 @@ def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
 
 
 def correct_labels(file):
-    """Say of pairs that most words of one are in the other that they say the same, of no others."""
+    """Say of pairs that most words of one are in the other that they are duplicates, of no others."""
     with file.open(newline="") as read:
         head, *rows = csv.reader(read)
     left, right, label = map(head.index, ("left", "right", "label"))

@@ -63,7 +63,7 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "1 of 12" in done.stderr
-    assert "2 of 12 pairs labelled, 1 skipped: 2 say the same. In pairs.csv" in done.stderr
+    assert "2 of 12 pairs labelled, 1 skipped: 2 duplicates. In pairs.csv" in done.stderr
     assert labels(tmp_path) == ["1", "1"]
     done = twicetold(*command, "--json", input="n\n" * 20)
     assert done.returncode == 0, done.stderr
@@ -75,7 +75,7 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert [report[name] for name in counts] == [12, 11, 1, 2]
     stored = [row for row in report["thresholds"] if row["threshold"] == report["threshold"]]
     assert len(stored) == 1
-    assert 0 <= stored[0]["recall"]["low"] <= stored[0]["recall"]["high"] <= 1
+    assert 0 <= stored[0]["recall"] <= 1
     assert labels(tmp_path) == ["1", "1"] + ["0"] * 9
 
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
         assert not list(tmp_path.glob("pairs.csv*"))
     assert Failure(("label", model, texts, "-o", "pairs.csv", "-n", 0)).code == 2
     stopped = Failure(("label", model, texts, "-o", "new.csv", "-n", 12), input="q\n")
-    assert stopped.said.endswith("0 of 12 pairs labelled: 0 say the same.\n")
+    assert stopped.said.endswith("0 of 12 pairs labelled: 0 duplicates.\n")
     assert not (tmp_path / "new.csv").exists()
     skipping = Failure(("label", model, "faulty.csv", "-o", "pairs.csv", "--skip-bad"), input="y\n")
     assert skipping.code == 0
@@ -169,3 +169,18 @@ def test_the_report_on_pairs_that_the_matcher_drew_has_its_probabilities(texts, 
     assert {row["threshold"]: row["probability"] for row in json.loads(done.stdout)["thresholds"]}[0.0] == 0.5
     assert "* the matcher's threshold, about meaning" in done.stderr
     assert "threshold probability candidates" in done.stderr
+
+
+def test_a_session_in_which_nothing_can_be_said_leaves_a_file_and_goes_on(twicetold, run, texts, tmp_path):
+    command = ("label", run(), texts, "-o", "pairs.csv", "-n", 12)
+    done = twicetold(*command, input="?\n" * 10)
+    assert done.returncode == 0, done.stderr
+    assert "0 of 12 pairs labelled, 10 skipped: 0 say the same. In pairs.csv" in done.stderr
+    assert (tmp_path / "pairs.csv").read_text().startswith("pair,left,right,label")
+    assert labels(tmp_path) == []
+    assert "10 skipped" in twicetold(*command[:1], texts, "-o", "pairs.csv", "--report").stderr
+    done = twicetold(*command, input="?\nu\ny\ns\n")
+    assert "1 of 12 pairs labelled, 10 skipped: 1 says the same" in done.stderr
+    assert labels(tmp_path) == ["1"]
+    twicetold("label", *command[1:4], "other.csv", "-n", 12, input="?\nu\n")
+    assert not (tmp_path / "other.csv").exists()

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.commands._outputs import dropped_beside
+from twicetold.commands._outputs import beside
 
 TEXTS = "text\nbank rate cut\nbank rate cut film\ndrug trial phone\nBank rate CUT\n"
 PAIRS = "left,right,label,same\nbank rate,rate cut,1,1\nfilm star,drug trial,0,0\n"
@@ -105,6 +105,26 @@ def test_another_file_of_the_same_content_and_devices_are_no_input(place):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "dedupe a.csv -o new/b.csv",
+        "dedupe a.csv -o b.csv --html new/b.html",
+        "dedupe a.csv -o b.csv --links new/b.csv",
+        "link a.csv c.csv -o new/b.csv",
+        "ask a.csv -o new/b.csv",
+        "label a.csv -o new/b.csv",
+        "pairs model a.csv -o new/b.csv",
+        "index groups faq -o new/b.csv",
+    ],
+)
+def test_a_file_in_a_folder_that_is_not_there_is_refused_before_any_work(line, twicetold, tmp_path):
+    done = twicetold(*line.split())
+    assert done.returncode == 2
+    assert "there is no folder new: make it first" in " ".join(done.stderr.replace("│", " ").split())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
     ("out", "dropped"),
     [
         ("unique.csv", "unique.dropped.csv"),
@@ -119,4 +139,5 @@ def test_another_file_of_the_same_content_and_devices_are_no_input(place):
     ],
 )
 def test_dropped_rows_lie_beside_the_output_where_it_is_a_file(out, dropped):
-    assert dropped_beside(out) == dropped
+    assert beside(out) == dropped
+    assert beside(out, "bad") == (dropped and dropped.replace("dropped", "bad"))

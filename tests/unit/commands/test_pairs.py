@@ -107,7 +107,7 @@ def test_bad_rows_end_it_before_anything_is_written(file, run, tmp_path):
         (["{model}", "{file}", "--left", "question"], 1, "name both columns of a pair"),
         (["{model}", "{file}", "--left", "id", "--right", "quest"], 1, "no column 'quest'. Did you mean 'question"),
         (["{model}", "{file}", "-o", "out.data", "--format", "excel"], 1, "expected one of csv, tsv, jsonl, parquet"),
-        (["{model}", "-"], 1, "standard input: the format is not known by the suffix; say --format csv"),
+        (["{model}", "-"], 1, "standard input: cannot tell the format from the name; say --format csv"),
         (["{model}", "{file}", "--json"], 2, "name another file"),
     ],
 )

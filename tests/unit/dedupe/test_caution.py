@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.caution import chains_in, codes_alone, many_grouped
+from twicetold.commands._dedupe_messages import of_summary
+from twicetold.dedupe.caution import chains_in, codes_alone, codes_keep_apart, many_grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.grouping import Links
@@ -29,7 +30,7 @@ WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas shi
 )
 def test_texts_that_differ_in_digits_or_codes_alone_are_told(one, other):
     said = codes_alone([one], [other], np.ones(1))
-    assert said.startswith("all of the links join texts that differ in digits or codes alone")
+    assert said.startswith("all of the links join texts that differ only in digits or codes")
     assert repr(one) in said
     assert repr(other) in said
 
@@ -61,12 +62,46 @@ def test_the_share_of_such_links_is_given_with_the_most_similar_pair():
     assert codes_alone([], [], np.empty(0)) is None
 
 
+def lines(times, number):
+    """A log: eight messages, so many times each, with other times and process ids."""
+    clock = [f"2024-07-{n % 28 + 1:02} {n % 24:02}:{n * 7 % 60:02}:16" for n in range(8 * times)]
+    about = [f"{WORDS[n % 8]} to {WORDS[n % 8 + 8]} refused" for n in range(8 * times)]
+    return [f"{at} ERROR app[{number + n * 37}]: {said}" for n, (at, said) in enumerate(zip(clock, about, strict=True))]
+
+
+def test_lines_that_times_and_ids_keep_apart_are_told_with_what_to_do():
+    texts = lines(4, 9000)
+    found = twicetold.fit(texts, lexical=True).dedupe(texts)
+    assert len(found.links) == 0
+    (said,) = found.summary.warnings
+    assert said.startswith("32 of 32 texts differ from another one only in digits or codes")
+    assert "--ask 20" in said
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{one} {two} {one}{two}" for one in WORDS for two in WORDS[:4]],
+        [f"{one} of {two} 20{n:02}" for n, (one, two) in enumerate(zip(WORDS, reversed(WORDS), strict=True))],
+        [str(number) for number in range(4000, 4060)],
+        lines(1, 9000),
+    ],
+    ids=["words", "years", "numbers", "log"],
+)
+def test_a_list_without_duplicates_brings_no_such_warning(texts):
+    assert codes_keep_apart(texts, 0) is None
+
+
+def test_links_between_lines_bring_no_such_warning():
+    assert codes_keep_apart(lines(4, 9000), 2) is None
+
+
 def test_most_rows_in_groups_are_told_and_half_of_them_are_not():
     assert many_grouped(50, 100, 40, equal=10) is None
     said = many_grouped(51, 100, 40, equal=10)
-    assert said.startswith("51 of 100 rows (51%) are in groups, and 40 (40%) have another one")
-    assert said.endswith("give a higher threshold")
-    assert many_grouped(51, 100, 40, equal=40).endswith("the texts of each group are equal")
+    assert said.startswith("51 of 100 rows (51%) are in groups, and 40 (40%) would be dropped.")
+    assert said.endswith("Too many? Raise --threshold")
+    assert many_grouped(51, 100, 40, equal=40).endswith("The texts of each group are equal")
 
 
 def line(count):
@@ -88,7 +123,7 @@ def test_a_chain_is_told_by_its_ends(rule, by_cosine):
     else:
         assert found.group.tolist() == [0, 0, 0, 0, 1]
         (said,) = chains
-        assert said.startswith("1 group is a chain, whose ends are less alike than the threshold")
+        assert said.startswith("1 group is a chain: the ends are less alike than the threshold")
         assert "'step bank' and 'step film' (0.071)" in said
 
 
@@ -105,7 +140,7 @@ def test_what_is_found_is_in_the_summary_and_told_on_the_way(by_similarity):
     found = by_similarity(texts, 0.5).dedupe(texts, progress=told.append)
     many, codes = found.summary.warnings[:2]
     assert many.startswith("30 of 32 rows (94%) are in groups")
-    assert "differ in digits or codes alone" in codes
+    assert "differ only in digits or codes" in codes
     assert [line for line in told if line.startswith("warning: ")] == [f"warning: {each}" for each in (many, codes)]
 
 
@@ -122,8 +157,32 @@ def test_what_rests_on_no_label_is_named():
     told = []
     threshold = twicetold.fit(texts, lexical=True).dedupe(texts, progress=told.append).summary.threshold
     assert (threshold.probability, threshold.chosen_for, threshold.calibrated) == (0.5, "matcher", False)
-    assert f"threshold and probabilities rest on {threshold.evidence}" in told
-    assert threshold.evidence == "a matcher that was learnt on labelled files of other kinds, not on labels of this one"
-    for answer, said in ((True, "moved by answers about this one"), (None, "not on labels of this one")):
+    assert f"Using {threshold.evidence}" in told
+    assert threshold.evidence == "the generic matcher (not calibrated on this file)"
+    for answer, said in ((True, "moved by your answers"), (None, "not calibrated on this file)")):
         answered = twicetold.fit(texts, lexical=True).dedupe(texts, pairs=([0], [16], [answer])).summary.threshold
         assert answered.evidence.endswith(said)
+
+
+def test_words_that_are_not_compared_by_spelling_are_counted_in_a_warning():
+    texts = [f"custom{chr(0x4E00 + number)}er of shop {number}" for number in range(120)]
+    (said,) = [each for each in warnings_of_dedupe(texts) if "by spelling" in each]
+    assert said.startswith("120 words were not compared with all others by spelling")
+    assert not [each for each in warnings_of_dedupe(texts[:100]) if "by spelling" in each]
+
+
+@pytest.mark.parametrize("options", [{}, {"same": [["a", "b"] * 120]}])
+def test_texts_that_were_not_compared_with_all_others_are_counted_in_the_summary(options, monkeypatch):
+    texts = [f"{one} {two} {three} shirt" for one in WORDS[:6] for two in WORDS[:8] for three in WORDS[:5]]
+    model = twicetold.fit(texts, lexical=True)
+    assert model.dedupe(texts, **options).summary.counts.unfinished == 0
+    monkeypatch.setattr("twicetold.matching.candidates.MOST", 20)
+    monkeypatch.setattr("twicetold.dedupe.blocking.LARGE", 50)
+    summary = model.dedupe(texts, **options).summary
+    assert 0 < summary.counts.unfinished <= len(texts)
+    said = [each for each in of_summary(summary, dropped=0) if "not compared with all others" in each]
+    assert said[0].startswith(f"warning: {summary.counts.unfinished} texts were")
+
+
+def warnings_of_dedupe(texts):
+    return twicetold.fit(texts, lexical=True).dedupe(texts).summary.warnings

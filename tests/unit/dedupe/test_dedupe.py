@@ -1,4 +1,4 @@
-"""Groups of texts that say the same, by a trained model."""
+"""Groups of duplicates, by a trained model."""
 
 import inspect
 import json
@@ -216,7 +216,7 @@ def test_a_damaged_file_of_thresholds_is_named(change, message, run):
         ("one text", {}, TypeError, "expected a list of texts"),
         ([], {}, ValueError, "there are no texts"),
         (["a", " \n"], {}, ValueError, r"1 of 2 texts are empty, the first is texts\[1\]"),
-        (TEXTS, {"precision": 0.9}, ValueError, "holds no thresholds for a precision: there is no precision.json"),
+        (TEXTS, {"precision": 0.9}, ValueError, "has no thresholds for a target precision: there is no precision.json"),
         (TEXTS, {"precision": 0.9, "threshold": 0.9}, ValueError, "not both"),
         (TEXTS, {"threshold": 0.0}, ValueError, "threshold is between 0 and 1, got 0"),
         (TEXTS, {"rule": "ward"}, ValueError, "expected one of the rules"),

@@ -58,7 +58,7 @@ def grouped(texts=TEXTS, **options):
 def test_what_looks_like_html_is_text(text):
     read = Read(table(1, text).fragment())
     assert read.elements <= OWN
-    assert read.attributes == {("class", "twicetold"), ("colspan", "3"), ("dir", "auto")}
+    assert read.attributes == {("class", "twicetold tex2jax_ignore mathjax_ignore"), ("colspan", "3"), ("dir", "auto")}
     assert "".join(read.text).count(text) == 4  # a note, a heading and two texts
 
 
@@ -176,3 +176,18 @@ def test_results_can_be_compared_and_printed_without_their_texts():
     linked = twicetold.link(["a tent"], ["a tent"], lexical=True)
     assert "texts" not in repr(linked)
     assert np.array_equal(linked.left, [0])
+
+
+def test_names_of_another_number_than_texts_are_refused():
+    with pytest.raises(ValueError, match=f"names: expected a value for each of {len(TEXTS)} texts, got 1"):
+        grouped().html(["a"])
+
+
+def test_a_notebook_typesets_no_prices():
+    classes = Read(grouped(["from $5 to $9", "from $5 to $9 each"])._repr_html_()).attributes
+    assert ("class", "twicetold tex2jax_ignore mathjax_ignore") in classes
+
+
+def test_a_page_goes_to_a_path(tmp_path):
+    grouped().html().write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")

@@ -173,7 +173,7 @@ def test_what_a_person_says_holds_for_equal_texts_and_follows_from_others(one_to
     assert one_to_one or {(1, 0), (4, 0), (2, 1), (2, 3)} <= found
     every = link(pairs=said, threshold=0.001)
     assert (3, 3) not in set(zip(every.left.tolist(), every.right.tolist(), strict=True))
-    with pytest.raises(ValueError, match="does not say the same, but"):
+    with pytest.raises(ValueError, match="keeps its texts apart, but"):
         link(pairs=([1, 1], [0, 0], [True, False]))
     with pytest.raises(ValueError, match="same or within keeps them apart"):
         link(pairs=([0], [0], [True]), same=[(list("abcde"), list("xyza"))])
@@ -219,3 +219,33 @@ def test_too_many_pairs_of_equal_texts_are_refused(monkeypatch):
     monkeypatch.setattr(linked_rows, "MOST", 5)
     with pytest.raises(ValueError, match="there are 9 pairs of rows, as equal texts stand in many rows of both tables"):
         link(["a red tent"] * 3, ["a red tent"] * 3)
+
+
+def test_values_that_are_the_same_but_for_case_or_type_are_linked():
+    texts = ["a red tent", "a blue hose"]
+    linked = link(
+        texts, texts, same=[(["SONY", "ｘ"], ["Sony", "X"]), ([5.0, 7.0], ["5", "7.0"]), ([True, False], ["True", "f"])]
+    )
+    assert list(zip(linked.left.tolist(), linked.right.tolist())) == [(0, 0)]
+
+
+def test_all_rows_of_the_left_table_are_there_with_left_join():
+    linked = twicetold.link(["a tent", "a red hose", "a hat", "a red hose"], ["A red hose", "red hose a"], lexical=True)
+    left, right, probability = (column.to_pylist() for column in linked.left_join())
+    assert left == sorted(left)
+    assert set(left) == {0, 1, 2, 3}
+    assert [(a, b) for a, b in zip(left, right) if b is not None] == list(
+        zip(linked.left.tolist(), linked.right.tolist())
+    )
+    assert (
+        [a for a, b, c in zip(left, right, probability) if b is None and c is None]
+        == linked.unlinked()[0].tolist()
+        == [0, 2]
+    )
+
+
+@pytest.mark.parametrize("names", [(["a"], ["b", "c"]), (["a", "b"], ["c"])])
+def test_names_of_another_number_than_rows_are_refused(names):
+    linked = twicetold.link(["a tent", "a hose"], ["A hose", "a hat"], lexical=True)
+    with pytest.raises(ValueError, match=r"names, (left|right): expected a value for each of 2 texts, got 1"):
+        linked.html(names)

@@ -184,7 +184,7 @@ def test_without_groups_each_text_has_one_of_its_own(models):
     [
         (["c", "b"], ValueError, "with the id 'b' already"),
         (["c", "c"], ValueError, "'c' is given twice"),
-        (["c"], ValueError, "as many ids as texts, got 1 and 2"),
+        (["c"], ValueError, "an id for each text, got 1 ids for 2 texts"),
         ("cd", TypeError, "expected a list of ids, got one"),
     ],
 )

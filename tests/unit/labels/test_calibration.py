@@ -86,7 +86,7 @@ def test_a_precision_of_1_on_few_pairs_is_not_certain(bands):
 def test_too_few_pairs_are_refused(count, positives):
     labels = np.arange(count) < positives
     with pytest.raises(
-        ValueError, match=f"at least 20 labelled pairs.* got {count}, of which {positives} say the same"
+        ValueError, match=f"at least 20 labelled pairs.* got {count}, of which {positives} are duplicates"
     ):
         calibrate(Scored(STORED), pairs_of(np.arange(count), labels))
 

@@ -66,6 +66,28 @@ def test_labels_of_own_vectors_give_a_decision_that_the_block_of_the_guide_appli
     assert all(0 <= probability <= 1 for *_, probability in made["links"])
 
 
+def test_a_decision_is_refused_for_other_vectors_than_its_own_and_taken_for_other_texts(folder):
+    texts, vectors = (folder / "texts.csv").read_text().splitlines()[1:], np.load(folder / "mine.npy")
+    decision = folder / "decision.json"
+    random = np.random.default_rng(1).normal(size=vectors.shape)
+    with pytest.raises(ValueError, match="the cosines of labelled pairs among the texts differ by"):
+        twicetold.fit(texts, vectors=random, decision=decision)
+    with pytest.raises(ValueError, match="expected 64 numbers of a vector, got 63"):
+        twicetold.fit(texts, vectors=vectors[:, 1:], decision=decision)
+    twicetold.fit(texts, vectors=vectors.astype(np.float16), decision=decision)
+    twicetold.fit([f"{text} of another file" for text in texts], vectors=random, decision=decision)
+
+
+def test_a_decision_file_is_replaced_with_force_alone(folder):
+    before = (folder / "decision.json").read_bytes()
+    line = ["calibrate", str(folder / "pairs.csv"), "-o", str(folder / "decision.json")]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 1
+    assert "replace it with --force" in done.stderr
+    assert (folder / "decision.json").read_bytes() == before
+    called(*line, "--force")
+
+
 def test_a_dedupe_by_the_decision_file_keeps_the_precision_that_the_labels_assure(folder):
     texts, vectors = (folder / "texts.csv").read_text().splitlines()[1:], np.load(folder / "mine.npy")
     place = {text: row for row, text in enumerate(texts)}

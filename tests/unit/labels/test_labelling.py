@@ -1,6 +1,7 @@
 """Answers are kept, and the draw that they belong to."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,17 @@ def test_more_pairs_are_added_to_the_same_draw(begin):
     assert (len(large.pairs), large.next, large.labels) == (40, 12, small.labels)
     assert len(begin(pairs=5).pairs) == 40
     assert len(begin().pairs) == 40
+
+
+def test_more_pairs_are_added_where_the_last_digits_of_scores_are_other_ones_and_not_where_pairs_are(begin):
+    state = begin(pairs=12)
+    state.pairs = [replace(pair, score=pair.score + 1e-7) for pair in state.pairs]
+    state.save_draw()
+    assert len(begin(pairs=20).pairs) == 20
+    state.pairs = state.pairs[::-1]
+    state.save_draw()
+    with pytest.raises(ValueError, match="ranks pairs otherwise"):
+        begin(pairs=20)
 
 
 def test_the_file_says_with_what_probability_each_pair_was_labelled(begin):

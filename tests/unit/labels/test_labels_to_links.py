@@ -131,7 +131,7 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
 
 
 def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
-    """By default and by --precision; an index and the card say the same."""
+    """By default and by --precision; an index and the card agree."""
     model, held, kept = trained_on(), [], []
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
@@ -179,8 +179,8 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     new = calibrated(model, texts, truth, tmp_path / "new")
     assured = new.dedupe(texts, precision=0.8, rule="complete").summary.threshold
     assert not any("assure" in each for each in assured.sentences())
-    assert "groups by the rule complete are from it on was not measured" in assured.sentences()[-1]
-    assert any("do not assure the precision that" in each for each in replace(assured, assured=False).sentences())
+    assert "the precision of groups by the rule complete was not measured" in assured.sentences()[-1]
+    assert any("do not assure the target precision" in each for each in replace(assured, assured=False).sentences())
     assert new.dedupe(texts, threshold=0.6).summary.threshold.sentences() == []
     assert model.dedupe(texts, rule="complete").summary.threshold.chosen_for == "groups"
     guessed = twicetold.fit(texts, lexical=True)

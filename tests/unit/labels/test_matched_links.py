@@ -12,7 +12,7 @@ from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import features_file, labelling
-from twicetold.labels.matched_links import Curve, MatchedCandidates, MatchedLinks
+from twicetold.labels.matched_links import Curve, MatchedCandidates, MatchedLinks, curve_links
 from twicetold.labels.sampling import STRATA, draw_by_probability
 from twicetold.matching.matcher import Matcher
 
@@ -20,7 +20,7 @@ NAMES = ("one", "other")
 
 
 def candidates(seed, *, count=6_000, bias=-1.0):
-    """Features, and whether pairs say the same: the second feature matters twice as much as the matcher thinks."""
+    """Features, and whether pairs are duplicates: the second feature matters twice as much as the matcher thinks."""
     random = np.random.default_rng(seed)
     columns = {"one": random.normal(-2.0, 2.0, count), "other": random.normal(0.0, 1.5, count)}
     same = random.random(count) < sigmoid(bias + columns["one"] + 2 * columns["other"])
@@ -102,6 +102,26 @@ def test_the_curve_is_that_of_the_labels_and_is_less_sure_with_fewer():
         widths.append(np.ptp(np.quantile(drawn, (0.025, 0.975), axis=1), axis=0))
     np.testing.assert_allclose(drawn.mean(axis=1), sigmoid(1.5 * at - 1), atol=0.05)
     assert (widths[0] > 2 * widths[1]).all()
+
+
+def test_a_small_change_of_the_labels_weights_changes_every_draw_a_little():
+    """Axes of nearly equal length change places and signs by rounding alone: no draw may go by them."""
+    random = np.random.default_rng(0)
+    score = random.normal(0, 2, 60)
+    label = random.random(60) < sigmoid(score)
+    change = random.normal(0, 1, 60)
+    draws = [Curve.of(score, label, np.exp(at * change), scale=LOG_ODDS).draws for at in np.linspace(0, 1, 200)]
+    assert np.abs(np.diff(draws, axis=0)).max() < 0.1
+
+
+def test_of_cuts_that_are_equally_good_the_highest_counts_and_no_score_is_at_a_threshold(matcher):
+    score = np.repeat([4.0, 2.0, -8.0], 40) + np.linspace(0, 1e-3, 120)
+    label = score > 0
+    curve = Curve.of(score, label, np.ones(120), scale=LOG_ODDS)
+    _, links, promised = curve_links(curve, (score, np.ones(120)), (score, label), drawn=("f", 10, 5))
+    thresholds = [each.threshold for each in promised]
+    assert links.f1_threshold == thresholds[0] == pytest.approx(-3, abs=0.01)
+    assert not np.isin(thresholds, score).any()
 
 
 def test_a_large_file_is_represented_by_weights(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twicetold.matching.candidates import LEAST, candidates, lexical_rows
-from twicetold.matching.comparison import Comparison
+from twicetold.matching.comparison import CUT, FEWEST_ANSWERS, LEAST_CUT, Comparison, best_cut
 from twicetold.matching.pair_features import pair_features
 from twicetold.matching.terms import Terms
 
@@ -90,7 +90,11 @@ def test_groups_do_not_chain() -> None:
         (["camera Canon 70DX", "camera Canon 80DX"], "codes_contradict_all", 1),
         (["hose 10 m", "hose 20 m"], "units_contradict", np.log(2)),
         (["hose 10 m", "hose 10m"], "units_contradict", 0),
-        (["learn c++ now", "learn c now"], "symbols_differ", np.log(3)),
+        (["learn c++ now", "learn c now"], "numbers_alone_larger", np.log(3)),
+        (["salt & pepper", "salt @ pepper"], "symbols_differ", np.log(3)),
+        (["learn c++ now", "learn c# now"], "symbols_differ", 0),
+        (["learn c++ now", "learn c# now"], "numbers_contradict_all", 1),
+        (["hose at $5", "hose at €5"], "numbers_agree", 0),
         (["the receiver", "the receivr"], "spelt_share", 1),
         (["some-words", "some words"], "squeezed_equal", 1),
     ],
@@ -129,9 +133,9 @@ def test_the_number_of_pairs_grows_with_the_texts_and_not_with_their_square() ->
 
 def test_further_columns_are_equal_near_contradicting_or_missing() -> None:
     texts = ["canon camera", "canon cameras", "canon camera!"]
-    columns = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
+    columns = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
     rows = {"equal": [0.5, 0, 0], "near": [0.5, 0, 0], "contradict": [0, 0.5, 0.5], "missing": [0, 0.5, 0.5]}
-    left, right = compare(texts, also=[["100", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).ends
+    left, right = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).ends
     order = np.lexsort((right, left))  # 0-1, 0-2, 1-2
     for name, values in rows.items():
         np.testing.assert_allclose(columns[f"columns_{name}"][order], values, err_msg=name)
@@ -159,3 +163,23 @@ def test_candidates_of_codes_that_share_a_letter_grow_with_the_texts_and_not_wit
     compared = compare([f"A-{number:06d}" for number in range(3_000)])
     assert len(compared.pairs) <= 10 * 3_000
     assert len(set(compared.groups().tolist())) == 3_000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_number_of_links_has_a_higher_expected_f1_than_those_from_the_best_cut_on(seed: int) -> None:
+    probability = np.random.default_rng(seed).beta(0.6, 0.6, 40).round(1)  # with ties
+    cut = best_cut(probability, FEWEST_ANSWERS)
+    every = [2 * probability[kept].sum() / (kept.sum() + probability.sum()) for kept in kept_from(probability)]
+    chosen = probability >= cut
+    assert 2 * probability[chosen].sum() / (chosen.sum() + probability.sum()) == pytest.approx(max(every))
+
+
+def kept_from(probability: np.ndarray) -> list[np.ndarray]:
+    return [probability >= each for each in np.unique(probability)]
+
+
+def test_the_cut_is_one_half_after_few_answers_and_never_so_low_that_most_links_would_be_wrong() -> None:
+    probability = np.full(1_000, 0.05)
+    assert best_cut(probability, FEWEST_ANSWERS - 1) == CUT
+    assert best_cut(probability, FEWEST_ANSWERS) == LEAST_CUT
+    assert best_cut(np.empty(0), FEWEST_ANSWERS) == LEAST_CUT

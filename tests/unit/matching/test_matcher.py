@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from twicetold.matching.comparison import Comparison
-from twicetold.matching.matcher import SENSES, Matcher
+from twicetold.matching.matcher import SENSES, Matcher, read_sets
 from twicetold.matching.questions import questions
 from twicetold.matching.regression import fit_logistic
 
@@ -82,7 +83,22 @@ def test_json_gives_the_same_numbers_again(matcher: Matcher) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [{}, {"names": ["a"]}, {"mean": [0.0]}, {"coefficients": [1.0, float("nan"), 0.0]}, {"kinds": [[1.0]]}]
+    "broken",
+    [
+        {},
+        {"names": ["a"]},
+        {"mean": [0.0]},
+        {"mean": [[0.0], [1.0]]},
+        {"coefficients": [1.0, float("nan"), 0.0]},
+        {"coefficients": [1.0, 1e308, 1e308]},
+        {"kinds": [[1.0]]},
+        {"scale": [0.0, 1.0]},
+        {"scale": [-1.0, 1.0]},
+        {"scale": [1e-300, 1.0]},
+        {"spread": 0.0},
+        {"spread": float("nan")},
+        {"spread": None},
+    ],
 )
 def test_broken_numbers_are_refused(matcher: Matcher, broken: dict[str, object]) -> None:
     stored = matcher.to_json() | broken if broken else {}
@@ -90,16 +106,21 @@ def test_broken_numbers_are_refused(matcher: Matcher, broken: dict[str, object])
         Matcher.from_json(stored)
 
 
+@pytest.mark.parametrize("folder", ["twicetold.matching/generic.json", "twicetold_lab.scoring/held_out.json"])
+def test_a_changed_digit_in_numbers_of_the_package_is_noticed(folder: str) -> None:
+    package, name = folder.split("/")
+    text = (files(package) / name).read_text(encoding="utf-8")
+    sets = read_sets(text)
+    assert read_sets(json.dumps(json.loads(text), indent=1, sort_keys=True)) == sets
+    for place in np.random.default_rng(0).choice([at for at, sign in enumerate(text) if sign in "123456789"], 100):
+        changed = text[:place] + str(10 - int(text[place]) if text[place] != "5" else 4) + text[place + 1 :]
+        with pytest.raises(ValueError, match="their checksum differs"):
+            read_sets(changed)
+
+
 def test_a_missing_feature_is_named(matcher: Matcher) -> None:
     with pytest.raises(ValueError, match="there is no b"):
         matcher.probability({"a": COLUMNS["a"]})
-
-
-def test_contributions_and_the_intercept_make_the_log_odds(matcher: Matcher) -> None:
-    probability = matcher.probability(COLUMNS)[7]
-    told = matcher.contributions(COLUMNS, 7)
-    assert sum(told.values()) + matcher.coefficients[0] == pytest.approx(np.log(probability / (1 - probability)))
-    assert abs(told[next(iter(told))]) == max(map(abs, told.values()))
 
 
 @pytest.mark.parametrize("sense", SENSES)

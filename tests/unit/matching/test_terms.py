@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from twicetold.matching.terms import CODE_LENGTHS, NOT_ALPHANUMERIC, Terms, incidence
+from twicetold.matching import terms as module
+from twicetold.matching.terms import CODE_LENGTHS, Terms, incidence, squeeze
 
 TEXTS = ["Sony TX-SR706 receiver, 16GB", "sony txsr706", "Straße 5.50 %", "STRASSE 5.5", "", "a tx sr 706 receiver"]
 
@@ -31,7 +32,7 @@ def test_codes_are_found_as_by_a_search_of_strings() -> None:
     draw = np.random.default_rng(0)
     texts = ["".join(draw.choice(list("ab12 -é"), 30)) for _ in range(60)]
     terms = Terms.of(texts)
-    squeezed = [NOT_ALPHANUMERIC.sub("", text) for text in texts]
+    squeezed = [squeeze(text) for text in texts]
     codes = sorted({code for text in squeezed for code in [text[:5]]} | set())
     assert codes
     assert terms.codes.shape[1]
@@ -41,9 +42,9 @@ def test_codes_are_found_as_by_a_search_of_strings() -> None:
 
 
 def _names(texts: list[str]) -> list[str]:
-    found = {NOT_ALPHANUMERIC.sub("", part) for text in texts for part in text.split(" ")}
+    found = {squeeze(part) for text in texts for part in text.split(" ")}
     pieces = {piece for text in texts for piece in text.split(" ")}
-    names = {NOT_ALPHANUMERIC.sub("", piece.strip("-")) for piece in pieces} & found
+    names = {squeeze(piece.strip("-")) for piece in pieces} & found
     return sorted(name for name in names if len(name) in CODE_LENGTHS and any(map(str.isdecimal, name)))
 
 
@@ -77,3 +78,21 @@ def test_texts_without_words_have_empty_rows(texts: list[str]) -> None:
     terms = Terms.of(texts)
     assert terms.letters.shape[0] == terms.words.shape[0] == len(texts)
     assert np.isfinite(terms.words.data).all()
+
+
+def test_words_that_a_deletion_makes_equal_to_too_many_are_counted_and_not_compared() -> None:
+    crowd = [f"custom{chr(0x4E00 + number)}er" for number in range(module.CROWD + 1)]
+    terms = Terms.of([*crowd, "receiver", "receivr"])
+    assert terms.crowded == len(crowd)
+    assert terms.spelt.nnz == 2
+    assert Terms.of(crowd[1:]).crowded == 0
+    assert Terms.of(crowd[1:]).spelt.nnz == module.CROWD * (module.CROWD - 1)
+
+
+def test_codes_are_the_same_however_many_letters_are_searched_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    texts = ["", *("".join(draw.choice(list("ab12 -"), 30)) for _ in range(60)), ""]
+    at_once = Terms.of(texts).contained.toarray()
+    monkeypatch.setattr(module, "SEARCHED", 50)
+    assert at_once.any()
+    np.testing.assert_array_equal(Terms.of(texts).contained.toarray(), at_once)

@@ -164,7 +164,7 @@ def test_wrong_settings_are_named(change, message):
     [
         ((2, [0], [2], [0.5]), "expected texts 0 to 1, got 0 to 2"),
         ((2, [0], [1], [np.nan]), "1 of 1 similarities are NaN"),
-        ((2, [0], [1], [0.5, 0.5]), "expected as many of each"),
+        ((2, [0], [1], [0.5, 0.5]), "lengths differ: "),
     ],
 )
 def test_wrong_links_are_named(links, message):

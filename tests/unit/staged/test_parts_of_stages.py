@@ -90,3 +90,16 @@ def test_texts_that_are_equal_in_their_normal_form_are_copies():
     ]
     assert hashes_of(texts) == hashes_of([normalize("NFD", f" {text.upper()}") for text in texts])
     assert len(set(hashes_of([*texts, "C++ pages", "C# pages", "👍", "👎"]))) == 11
+
+
+def test_files_that_are_no_parts_are_named_and_folders_are_refused(tmp_path):
+    for name in ("a.csv", "b.csv.bz2", "part-0001", "_SUCCESS", ".a.csv.crc"):
+        (tmp_path / name).touch()
+    (tmp_path / "_logs").mkdir()
+    told = []
+    assert [part.name for part in parts_of(tmp_path, told.append)] == ["a.csv"]
+    assert [line.partition(", .parquet: ")[2] for line in told] == ["b.csv.bz2, part-0001"]
+    for year in range(2019, 2025):
+        (tmp_path / f"year={year}").mkdir()
+    with pytest.raises(ValueError, match=r"the folders year=2019, .*, year=2023, and 1 more: put the parts, or links"):
+        parts_of(tmp_path)

@@ -1,6 +1,7 @@
 """Columns beside the texts, from files and from arrays of any library."""
 
 import datetime
+import decimal
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.limits import Limits
-from twicetold.tables.columns import MISSING, BadValues, answers_of, codes_of, numbers_of, size_of, times_of
+from twicetold.tables.columns import MISSING, BadValues, answers_of, codes_of, keys_of, numbers_of, size_of, times_of
 
 NOON = 1_769_860_800_000_000.0  # 2026-01-31 12:00 UTC
 
@@ -226,3 +227,36 @@ def test_a_decimal_with_a_comma_is_a_text_and_the_message_says_so():
 def test_one_column_in_place_of_a_list_of_columns_is_refused(options, message):
     with pytest.raises(TypeError, match=message):
         Limits.of(1, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "equal"),
+    [
+        (["SONY", "Sony ", "ＳＯＮＹ", "S\N{SOFT HYPHEN}ony"], True),
+        (["5", "5.0", "+5", "５", "5.00"], True),
+        (["1.5", "1.50"], True),
+        (["0", "-0.0"], True),
+        (["2026-01-31", "2026-01-31T00:00:00", "2026-01-31 00:00:00.000000"], True),
+        (["2026-01-31 12:30", "2026-01-31T12:30:00"], False),
+        (["5", "05"], False),
+        (["1e3", "1000"], False),
+        (["C++", "C#"], False),
+        (["19.90", "1990"], False),
+    ],
+)
+def test_keys_are_equal_where_values_are_however_they_are_spelt(values, equal):
+    assert len(set(keys_of(values))) == (1 if equal else len(values))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([5.0, 1e15, 0.1, None], ["5", "1000000000000000", "0.10", " "]),
+        ([True, False], ["True", "FALSE"]),
+        ([datetime.date(2026, 1, 31)], [datetime.datetime(2026, 1, 31)]),
+        (pa.array([decimal.Decimal("1.50")], pa.decimal32(5, 2)), [1.5]),
+        (pa.array(["a", None]).dictionary_encode(), ["A", None]),
+    ],
+)
+def test_keys_do_not_depend_on_the_type_of_a_column(one, other):
+    assert keys_of(one) == keys_of(other) == keys_of(keys_of(one))

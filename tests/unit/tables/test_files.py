@@ -288,6 +288,16 @@ def test_a_new_key_in_later_json_lines_has_no_place_in_a_header(tmp_path, monkey
         copy(tmp_path / "in.jsonl", tmp_path / "out.csv")
 
 
+def test_json_lines_whose_keys_differ_by_row_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "CELLS", 100)
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(f'{{"text": "a", "key {row}": {row}}}\n' for row in range(12)))
+    with pytest.raises(ValueError, match=r"in.jsonl: line 1: expected rows that share .* 13 keys in 12 rows.*'key 11'"):
+        copy(file, tmp_path / "out.jsonl")
+    file.write_text("".join(f'{{"text": "a", "key": {row}}}\n' for row in range(12)))
+    copy(file, tmp_path / "out.jsonl")
+
+
 def test_columns_are_chosen_by_usual_names(tmp_path):
     def opened(*names):
         (tmp_path / "in.csv").write_text(",".join(names) + "\n")
@@ -398,3 +408,16 @@ def test_many_long_texts_of_parquet_are_refused_by_the_head_of_the_file(tmp_path
     said = "rows 1 to 9, column 'text': expected values of at most 1,000 bytes"
     with pytest.raises(ValueError, match=said), open_rows(file) as rows:
         list(rows.blocks(["text"]))
+
+
+def test_a_line_of_json_with_nan_keeps_all_other_spellings(tmp_path):
+    line = '{"text": "NaN \\" -Infinity", "a": 1.50, "b": 1e400, "c": [%s, "Infinity"], "d": %s}'
+    (tmp_path / "in.jsonl").write_text(line % ("-Infinity", "NaN") + "\n")
+    out = copy(tmp_path / "in.jsonl", tmp_path / "out.jsonl", ["text"])
+    assert out.read_text() == line % ("null", "null") + "\n"
+
+
+def test_a_row_with_too_many_fields_is_told_in_the_right_number(tmp_path):
+    (tmp_path / "in.tsv").write_text("question1\na\tb\n")
+    with pytest.raises(ValueError, match=r"expected 1 field \(question1\), got 2"):
+        rows_of(tmp_path / "in.tsv")

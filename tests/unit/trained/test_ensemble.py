@@ -277,7 +277,7 @@ def test_documents_without_a_group_that_is_no_class_cannot_be_stacked(trained, n
     rows_of = cached_rows(news, tmp_path, key="key")
     selection = replace(SELECTION, classes=list(news.groups))
     with pytest.raises(
-        ValueError, match=r"needs documents with a group of those that say the same, .* use stacking=mean"
+        ValueError, match=r"needs documents with a group of those that are duplicates, .* use stacking=mean"
     ):
         make_ensemble(members, news, selection, rows_of, stacking="logistic")
     with pytest.raises(ValueError, match="stacking must be one of mean, logistic, features; got 'median'"):

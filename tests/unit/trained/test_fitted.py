@@ -131,7 +131,7 @@ def test_nothing_is_promised_without_labels():
     model = twicetold.fit(TEXTS)
     with pytest.raises(NoVerdict, match="nobody has labelled"):
         model.predict(["a"], ["b"])
-    with pytest.raises(ValueError, match="no precision can be promised without labels: label pairs"):
+    with pytest.raises(ValueError, match="no target precision without labels: label pairs"):
         model.dedupe(TEXTS, precision=0.9)
 
 

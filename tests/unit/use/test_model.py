@@ -117,6 +117,7 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
     assert list(found.columns) == [*(f"text__{name}" for name in names), "kind__kind_a", "kind__kind_b"]
     np.testing.assert_array_equal(found.iloc[:, : len(names)].to_numpy(), vectors)
     assert twicetold.TextEncoder(model).get_feature_names_out(["text"]).tolist() == names
+    assert encoder.fit(["text"]).n_features_in_ == 1
     alone = clone(encoder).set_output(transform="pandas").fit_transform(frame["text"])
     assert (list(alone.columns), alone.index.tolist()) == (names, frame.index.tolist())
 
@@ -125,7 +126,7 @@ def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column,
     ("options", "message"),
     [
         ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
-        ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
+        ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows, rows, and whether each pair"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitted):

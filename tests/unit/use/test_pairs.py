@@ -56,7 +56,7 @@ def test_a_text_is_read_once_and_scores_stay_the_same(run, questions):
     left, right = texts[:30] * 3, texts[10:40] * 3
     np.testing.assert_array_equal(model.similarity(left, right), model.trained.score(left, right))
     assert len(model.similarity([], [])) == 0
-    with pytest.raises(ValueError, match="as many left texts as right ones, got 1 and 2"):
+    with pytest.raises(ValueError, match="equal numbers of left and right texts, got 1 and 2"):
         model.similarity(["a"], ["b", "c"])
     with pytest.raises(TypeError, match="put it in a list"):
         model.similarity("a", "b")

@@ -27,7 +27,7 @@ HELD_OUT = ("val", "test")
 
 
 def encode(values: pa.StringArray) -> tuple[NDArray[np.int64], list[str]]:
-    """Code of each value, and the sorted names of the codes; a null is `UNKNOWN`."""
+    """Return the code of each value, and the sorted names of the codes; a null is `UNKNOWN`."""
     encoded = values.dictionary_encode()
     names = encoded.dictionary.to_numpy(zero_copy_only=False).astype(object)
     order = np.argsort(names, kind="stable")
@@ -165,7 +165,7 @@ def numbered(*columns: pa.StringArray) -> tuple[pa.StringArray, NDArray[np.int64
 
 
 def official_card(accounts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Card of a split that came in files: rows of all of them, and what is malformed in each.
+    """Return the card of a split that came in files: rows of all of them, and what is malformed in each.
 
     Args:
         accounts: what `SourceTable.account` says of each file, by name.

@@ -40,7 +40,7 @@ def read(
         category: column with the topic of each text. At least one of `category` and `story` is needed.
         story: column with the story of each text: two texts of one story are duplicates.
         id: column with unique names of the texts; they are numbered from 0 when None.
-        complete_labels: every two texts that say the same are in one story; if not, precisions are lower bounds.
+        complete_labels: all duplicates are in one story; if not, precisions are lower bounds.
         split_column: column with the values train, val and test; when None, the split is drawn.
         splits: shares of train, val and test when it is drawn: of the stories (no story on two sides) when
             there is a story column, else of the texts of each category.

@@ -78,7 +78,7 @@ def read(
 
 
 def _sound(rows: SourceTable, columns: Sequence[str]) -> SourceTable:
-    """Rows whose records have these columns and some value, and whose label is 0 or 1."""
+    """Return rows whose records have these columns and some value, and whose label is 0 or 1."""
     rows = rows.with_one_of("label", ["0", "1"], "bad_label")
     for side in ("left", "right"):
         rows = rows.without(pc.is_null(_matched(rows.column(side), columns)), "other_columns")
@@ -88,7 +88,7 @@ def _sound(rows: SourceTable, columns: Sequence[str]) -> SourceTable:
 
 
 def _matched(records: pa.StringArray, columns: Sequence[str]) -> pa.StructArray:
-    """Values by column, null where a record has other columns."""
+    """Return values by column, null where a record has other columns."""
     return pc.extract_regex(records, "^" + r"\s+".join(f"COL {one} VAL(?P<{one}>.*?)" for one in columns) + "$")
 
 

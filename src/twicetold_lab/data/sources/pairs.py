@@ -42,10 +42,10 @@ def read(
         path: the file, of any format of `twicetold.tables.files`.
         left: column with one text.
         right: column with the other.
-        label: column that says whether they say the same: 1 or 0, true or false; or a grade.
+        label: column that says whether they are duplicates: 1 or 0, true or false; or a grade.
         graded: the labels are grades, numbers up to a million, higher = more alike.
         positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
-        complete_labels: every two texts that say the same are labelled so; if not, precisions are lower bounds.
+        complete_labels: all duplicates are labelled so; if not, precisions are lower bounds.
         split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair out;
             `disjoint` draws connected components of pairs, so no text is on two sides.
         split_column: column that says train, val or test; then nothing is drawn.
@@ -63,7 +63,7 @@ def read(
         raise ValueError(f"pairs are split by 'pairs' or 'disjoint', or by a split_column; got {split!r}")
     if graded and positive_grade is None:
         raise ValueError(
-            "graded pairs need data.source.positive_grade=<number>: from which grade on do two texts say the same?"
+            "graded pairs need data.source.positive_grade=<number>: from which grade on do two texts are duplicates?"
         )
     if positive_grade is not None and not (isinstance(positive_grade, int | float) and math.isfinite(positive_grade)):
         raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")

@@ -57,7 +57,7 @@ def read(
         left: column with one text.
         right: column with the other.
         label: column with the label.
-        same: labels of pairs that say the same.
+        same: labels of pairs of duplicates.
         different: labels of other pairs.
         undecided: labels of pairs that are left out and counted.
         header: the first row names the columns.
@@ -107,7 +107,7 @@ def read(
 
 
 def _read_packed(path: Path, file: str, columns: Sequence[str]) -> SourceTable:
-    """Rows of a list of objects in JSON, one file of an archive; a missing value is an empty text."""
+    """Return rows of a list of objects in JSON, one file of an archive; a missing value is an empty text."""
     if not path.is_file():
         raise FileNotFoundError(
             f"{path.name} is not in {path.parent}. Run `dvc repro download@{path.parent.name}`, which fetches it"

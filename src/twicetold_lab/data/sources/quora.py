@@ -189,7 +189,7 @@ def _read_pairs(path: Path) -> SourceTable:
 
 
 def _questions(rows: SourceTable) -> _Questions:
-    """One text per qid: the spelling it has first."""
+    """Return one text per qid: the spelling it has first."""
     qids, (left, right) = numbered(rows.column("qid1"), rows.column("qid2"))
     _, first = np.unique(np.concatenate([left, right]), return_index=True)
     texts = pa.concat_arrays([rows.column("question1"), rows.column("question2")]).take(pa.array(first))
@@ -259,7 +259,7 @@ def _take_partition(questions: _Questions, published: FingerprintedPairs) -> tup
 
 
 def normal_form(texts: pa.StringArray) -> pa.StringArray:
-    """The letters and digits of each text, case folded; the text itself where it has none.
+    """Return the letters and digits of each text, case folded; the text itself where it has none.
 
     The partition is tokenised as the Penn Treebank is, where brackets became words of letters (-LRB-, -RRB-):
     these are no letters of the question.

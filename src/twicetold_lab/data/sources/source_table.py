@@ -48,7 +48,7 @@ class SourceTable:
 
     @classmethod
     def of(cls, path: Path, blocks: Blocks, columns: Sequence[str]) -> Self:
-        """The table of some columns of text, which are trimmed."""
+        """Return the table of some columns of text, which are trimmed."""
         parts = [(block.table.select(columns), block.lines, bad) for block, bad in blocks]
         tables, lines, bad = zip(*parts, strict=True)
         return cls(path, trimmed(pa.concat_tables(tables)), np.concatenate(lines), tuple(chain.from_iterable(bad)))
@@ -57,7 +57,7 @@ class SourceTable:
         return int(self.table.num_rows)
 
     def column(self, name: str) -> pa.StringArray:
-        """(R,) one column."""
+        """Return (R,) one column."""
         return one_piece(self.table[name])
 
     def without(
@@ -68,7 +68,7 @@ class SourceTable:
         column: str | None = None,
         expected: str = "a sound row",
     ) -> Self:
-        """The rows that are not bad.
+        """Return the rows that are not bad.
 
         Args:
             bad: (R,) mask.
@@ -89,7 +89,7 @@ class SourceTable:
         return replace(self, table=table, lines=self.lines[~mask], bad=(*self.bad, *faults))
 
     def with_texts(self, *columns: str, reason: str) -> Self:
-        """The rows with a text in each of some columns.
+        """Return the rows with a text in each of some columns.
 
         Args:
             columns: that must not be empty.
@@ -99,11 +99,11 @@ class SourceTable:
         return self.without(np.logical_or.reduce(empty), reason)
 
     def with_one_of(self, column: str, values: Iterable[str], reason: str) -> Self:
-        """The rows whose value in a column is one of those that are allowed there."""
+        """Return the rows whose value in a column is one of those that are allowed there."""
         return self.without(pc.invert(pc.is_in(self.table[column], pa.array(list(values)))), reason)
 
     def account(self, *, bad_rows: OnBadRow = "skip", max_bad_rows: float = MAX_BAD_ROWS) -> dict[str, Any]:
-        """Counts for the card: rows, rows left out by reason, and the first lines of these.
+        """Return counts for the card: rows, rows left out by reason, and the first lines of these.
 
         Args:
             bad_rows: `error`: a bad row is one.
@@ -146,7 +146,7 @@ class SourceTable:
 
 
 def left_out(card: Mapping[str, Any]) -> str:
-    """A sentence with the rows of a card that were left out, and the first lines of each reason."""
+    """Return a sentence with the rows of a card that were left out, and the first lines of each reason."""
     counts, lines = card.get("malformed", {}), card.get("malformed_lines", {})
     if any(isinstance(part, Mapping) for part in counts.values()):  # file -> reason -> count
         text = "; ".join(f"{file}: {_reasons(part, lines[file])}" for file, part in counts.items())
@@ -220,7 +220,7 @@ def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0, head
 
 
 def trimmed(table: pa.Table) -> pa.Table:
-    """The table of texts with no white space around them."""
+    """Return the table of texts with no white space around them."""
     columns = {name: pc.utf8_trim_whitespace(as_text(table[name])) for name in table.column_names}
     return pa.table(columns).combine_chunks()
 

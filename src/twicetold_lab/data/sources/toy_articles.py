@@ -52,7 +52,7 @@ def _articles(stories: int, rng: np.random.Generator) -> list[Telling]:
 
 
 def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> str:
-    """Two to four sentences about the event, and one or two that close the article."""
+    """Return two to four sentences about the event, and one or two that close the article."""
     about = rng.permutation(len(event.rules))[: rng.integers(2, 5)]
     closing = rng.permutation(len(CLOSINGS))[: rng.integers(1, 3)]
     rules = [event.rules[rule] for rule in about] + [CLOSINGS[rule] for rule in closing]
@@ -60,6 +60,6 @@ def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> str:
 
 
 def sentences(rules: Sequence[str], meaning: Meaning, rng: np.random.Generator) -> str:
-    """A sentence by each rule."""
+    """Return a sentence by each rule."""
     told = [tell(rule, meaning, rng) for rule in rules]
     return " ".join(one if one.endswith(("?", "!")) else f"{one}." for one in told)

@@ -2,7 +2,7 @@
 
 `[buys|to acquire]` is a choice (choices nest; an empty one drops the detail) and `{company}` a slot. A slot holds an
 entry such as `"Halden Motors|Halden|carmaker"`: the ways in which one and the same thing can be named. Telling the
-same entries by other rules, choices and names gives texts that say the same in other words; telling other entries
+same entries by other rules, choices and names gives duplicates in other words; telling other entries
 with the same draws gives texts that share nearly every word and say something else.
 
 The words and rules themselves are in a TOML file beside each source.
@@ -40,7 +40,7 @@ class Scheme:
 
 
 def read_words(file: Path) -> dict[str, Any]:
-    """The content of a file of words and rules, with its lexicon and its schemes as these are used."""
+    """Return the content of a file of words and rules, with its lexicon and its schemes as these are used."""
     words = tomllib.loads(file.read_text(encoding="utf-8"))
     words["lexicon"] = {kind: tuple(entries) for kind, entries in words.get("lexicon", {}).items()}
     words["schemes"] = [Scheme(**scheme | {"rules": tuple(scheme["rules"])}) for scheme in words.get("schemes", [])]

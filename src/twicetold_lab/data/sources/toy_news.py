@@ -51,7 +51,7 @@ LEXICON: Lexicon = {
 
 
 def _with_aside(event: Scheme) -> Scheme:
-    """The event with an aside of its category's desk (`investors worry`) for some tellings."""
+    """Return the event with an aside of its category's desk (`investors worry`) for some tellings."""
     rules = tuple(rule + "[ as {aside}|, {aside}|: {aside}||]" for rule in event.rules)
     return replace(event, slots={**event.slots, "aside": event.category}, rules=rules)
 
@@ -98,7 +98,7 @@ class Telling(NamedTuple):
 def story_corpus(
     tellings: Sequence[Telling], *, name: str, seed: int, limit: int | None, **fields: Sequence[str]
 ) -> Corpus:
-    """The corpus of generated documents with some further columns, split by story."""
+    """Return the corpus of generated documents with some further columns, split by story."""
     return document_corpus(
         name=name,
         ids=pa.array([str(1 + row) for row in range(len(tellings))]),

@@ -92,7 +92,7 @@ class _Asker:
         self._owner: dict[str, tuple[str, ...]] = {}
 
     def meaning(self, *, other_than: Scheme | None = None) -> tuple[Scheme, Meaning]:
-        """An intent, and a meaning of it that nobody asked for yet.
+        """Return an intent, and a meaning of it that nobody asked for yet.
 
         Raises:
             ValueError: if the grammar seems to be used up.
@@ -105,7 +105,7 @@ class _Asker:
         raise ValueError("the grammar of toy_questions has no more questions to ask: use fewer `families`")
 
     def twin(self, scheme: Scheme, meaning: Meaning, change: tuple[str, str]) -> Meaning | None:
-        """The meaning with one thing changed, unless somebody asked for that already."""
+        """Return the meaning with one thing changed, unless somebody asked for that already."""
         kind, slot = change
         changed = dict(meaning)
         if kind == "direction":
@@ -115,7 +115,7 @@ class _Asker:
         return self._fresh(scheme, changed)
 
     def ask(self, scheme: Scheme, meaning: Meaning, rule: int, draws: int) -> str | None:
-        """The question by one rule with given draws, unless the same text stands for something else already."""
+        """Return the question by one rule with given draws, unless the same text stands for something else already."""
         text = tell(scheme.rules[rule], meaning, np.random.default_rng(draws))
         key = (scheme.name, *meaning.values())
         return text if self._owner.setdefault(text.casefold(), key) == key else None
@@ -160,7 +160,7 @@ def _family(family: int, asker: _Asker, rng: np.random.Generator) -> Iterator[_P
 
 
 def _changes(scheme: Scheme) -> list[tuple[str, str]]:
-    """(kind of change, slot) for everything that turns a question of this scheme into another one."""
+    """Return (kind of change, slot) for everything that turns a question of this scheme into another one."""
     changes = []
     for slot, kind in scheme.slots.items():
         change = "number" if kind in NUMBERS else "attitude" if kind in ATTITUDES else "name"

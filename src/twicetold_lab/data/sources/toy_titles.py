@@ -104,7 +104,7 @@ def _articles(stories: int, rng: np.random.Generator) -> list[_Article]:
 
 
 def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> tuple[str, str]:
-    """A title, and a body of one to three sentences by other rules and one or two that close it."""
+    """Return a title, and a body of one to three sentences by other rules and one or two that close it."""
     headline, *about = rng.permutation(len(event.rules))[: rng.integers(2, 5)].tolist()
     closing = rng.permutation(len(CLOSINGS))[: rng.integers(1, 3)].tolist()
     rules = [event.rules[rule] for rule in about] + [CLOSINGS[rule] for rule in closing]
@@ -115,7 +115,7 @@ def _written(event: Scheme, meaning: Meaning, rng: np.random.Generator) -> tuple
 def _followers(
     group: NDArray[np.int64], order: NDArray[np.int64], step: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each row of a group of more than `step`, and the row that is so many after it in the group, in a circle.
+    """Return each row of a group of more than `step`, and the row that is so many after it in the group, in a circle.
 
     Args:
         group: (R,) codes.

@@ -71,7 +71,7 @@ def read(
 
 
 def with_ids(rows: Table, id: str, *, texts: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
-    """The rows with a number that no earlier row has, with some texts, and of a known category.
+    """Return the rows with a number that no earlier row has, with some texts, and of a known category.
 
     Args:
         rows: of the file.
@@ -93,7 +93,7 @@ def with_ids(rows: Table, id: str, *, texts: Sequence[str]) -> tuple[Table, NDAr
 
 
 def groups_of(rows: SourceTable) -> dict[str, pa.StringArray]:
-    """Category, by its name, and story of each row."""
+    """Return category, by its name, and story of each row."""
     letters, names = pa.array(list(CATEGORIES)), pa.array(list(CATEGORIES.values()))
     return {"category": names.take(pc.index_in(rows.column("category"), letters)), "story": rows.column("story")}
 
@@ -108,7 +108,7 @@ def headline_corpus(
     limit: int | None,
     card: Mapping[str, Any],
 ) -> Corpus:
-    """The corpus of headlines whose side of the split is known, (R,) each."""
+    """Return the corpus of headlines whose side of the split is known, (R,) each."""
     return document_corpus(
         name=name,
         ids=rows.column("id"),
@@ -128,7 +128,7 @@ def headline_corpus(
 
 
 def publication_days(corpus: Corpus, raw: Path) -> Days | None:
-    """(N,) days since the first document of the source; None if the source knows no times.
+    """Return (N,) days since the first document of the source; None if the source knows no times.
 
     Args:
         corpus: the documents.

@@ -73,7 +73,7 @@ def read(
 
 
 def in_dense_first_days(day: NDArray[np.float64], *, times: float) -> NDArray[np.bool_]:
-    """(R,) whether each row is of the days at the beginning that are denser than the rest.
+    """Return (R,) whether each row is of the days at the beginning that are denser than the rest.
 
     A day is dense if it has more than `times` the rows of the median day that has any. The first day that is not ends
     the beginning: a dense day after it stays.
@@ -99,7 +99,7 @@ def in_dense_first_days(day: NDArray[np.float64], *, times: float) -> NDArray[np
 
 
 def _days(stamps: pa.StringArray) -> NDArray[np.float64]:
-    """(R,) days of 24 hours since the earliest headline, NaN where the time is no number."""
+    """Return (R,) days of 24 hours since the earliest headline, NaN where the time is no number."""
     known = np.asarray(pc.match_substring_regex(stamps, r"^[0-9]{1,18}$"))
     times = np.full(len(stamps), np.nan)
     times[known] = np.asarray(pc.cast(stamps.filter(pa.array(known)), pa.int64()))

@@ -58,39 +58,39 @@ class UserTable(SourceTable):
         return table
 
     def with_filled(self, column: str, expected: str = "a text", *, reason: str = "empty") -> Self:
-        """The rows that are not empty in a column."""
+        """Return the rows that are not empty in a column."""
         empty = pc.equal(self.column(column), "").fill_null(True)
         return self.without(empty, reason, column=column, expected=f"{expected}, not an empty one")
 
     def with_unique(self, column: str) -> Self:
-        """The rows with a value in a column that no earlier row has."""
+        """Return the rows with a value in a column that no earlier row has."""
         rows = self.with_filled(column)
         repeated = np.ones(len(rows), bool)
         repeated[np.unique(np.asarray(rows.column(column).dictionary_encode().indices), return_index=True)[1]] = False
         return rows.without(repeated, "repeated_id", column=column, expected="an id that no earlier row has")
 
     def with_sides(self, column: str) -> Self:
-        """The rows that name a side of the split in a column."""
+        """Return the rows that name a side of the split in a column."""
         rows = self.with_filled(column, reason="bad_split")
         other = ~np.asarray(pc.is_in(pc.utf8_lower(rows.column(column)), pa.array(list(SIDE_NAMES))))
         return rows.without(other, "bad_split", column=column, expected=f"one of {', '.join(SIDE_NAMES)}")
 
     def with_labels(self, column: str) -> Self:
-        """The rows with 1, 0, true or false in a column."""
+        """Return the rows with 1, 0, true or false in a column."""
         expected = "0, 1, true or false"
         rows = self.with_filled(column, expected, reason="bad_label")
         other = ~np.asarray(pc.is_in(pc.utf8_lower(rows.column(column)), pa.array(["0", "1", "true", "false"])))
         return rows.without(other, "bad_label", column=column, expected=expected)
 
     def with_grades(self, column: str) -> Self:
-        """The rows with a number in a column that is not larger than `LARGEST_GRADE` in either direction."""
+        """Return the rows with a number in a column that is not larger than `LARGEST_GRADE` in either direction."""
         fault = {"column": column, "expected": f"a number from {-LARGEST_GRADE:,.0f} to {LARGEST_GRADE:,.0f}"}
         rows = self.with_filled(**fault, reason="bad_grade")
         rows = rows.without(pc.invert(pc.match_substring_regex(rows.column(column), NUMBER)), "bad_grade", **fault)
         return rows.without(~(np.abs(rows.grades(column)) <= LARGEST_GRADE), "bad_grade", **fault)
 
     def or_null(self, column: str) -> pa.StringArray:
-        """(R,) a column in which an empty value means that it is not known."""
+        """Return (R,) a column in which an empty value means that it is not known."""
         values = self.column(column)
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
         if values.null_count == len(values):
@@ -98,14 +98,14 @@ class UserTable(SourceTable):
         return values
 
     def sides(self, column: str) -> Side:
-        """(R,) side of the split that each row names."""
+        """Return (R,) side of the split that each row names."""
         places = pc.index_in(pc.utf8_lower(self.column(column)), pa.array(list(SIDE_NAMES)))
         return np.array(list(SIDE_NAMES.values()), np.int8).take(np.asarray(places))
 
     def labels(self, column: str) -> NDArray[np.float32]:
-        """(R,) 1 or 0, from 1, 0, true or false."""
+        """Return (R,) 1 or 0, from 1, 0, true or false."""
         return np.asarray(pc.is_in(pc.utf8_lower(self.column(column)), pa.array(["1", "true"]))).astype(np.float32)
 
     def grades(self, column: str) -> NDArray[np.float64]:
-        """(R,) numbers."""
+        """Return (R,) numbers."""
         return np.asarray(pc.cast(pc.utf8_ltrim(self.column(column), "+"), pa.float64()))

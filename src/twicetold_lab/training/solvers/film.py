@@ -138,7 +138,7 @@ class FilmSteps(Steps):
         self.margin = torch.tensor(margin_at_start, dtype=torch.float64)
 
     def step(self, encoder: Encoder, chosen: NDArray[np.int64]) -> dict[str, Tensor]:
-        """One outer iteration over all triplets; `chosen` is ignored."""
+        """Return one outer iteration over all triplets; `chosen` is ignored."""
         settings, margin = self.settings, float(self.margin)
         state = Descent(self.point.numpy(), self.previous.numpy(), float(self.tau), int(self.count))
         scale = self.scale.numpy()
@@ -165,26 +165,26 @@ class FilmSteps(Steps):
         return {name: torch.tensor(value) for name, value in seen.items()}
 
     def _embed(self, point: Matrix, scale: NDArray[np.float64]) -> NDArray[np.float32]:
-        """(n, d) Y = V P √S."""
+        """Return (n, d) Y = V P √S."""
         embedding: NDArray[np.float32] = self.coordinates @ (point * np.sqrt(scale)).astype(self.coordinates.dtype)
         return embedding
 
     def _write(self, encoder: Encoder, point: Matrix, scale: NDArray[np.float64]) -> None:
-        """L = √S Pᵀ Σ⁻ᵃ Uᵀ, transposed."""
+        """Write L = √S Pᵀ Σ⁻ᵃ Uᵀ, transposed."""
         weight = linear(encoder).weight
         learnt = torch.from_numpy(self.inverse @ (point * np.sqrt(scale)).astype(self.inverse.dtype))
         with torch.no_grad():
             weight.zero_()[:, : learnt.shape[1]] = learnt.to(weight)
 
     def _mean_square(self, point: Matrix, scale: NDArray[np.float64]) -> float:
-        """Mean squared length of the anchors' embeddings; of unit vectors, 1."""
+        """Return mean squared length of the anchors' embeddings; of unit vectors, 1."""
         if self.triplets.similarity == "cosine":
             return 1.0
         anchors = np.unique(self.triplets.anchor)
         return float(np.square(self._embed(point, scale)[anchors], dtype=np.float64).sum() / len(anchors))
 
     def _settle(self, point: Matrix, scale: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], float]:
-        """Fixed point of scale and K before the first step, and its margin."""
+        """Return fixed point of scale and K before the first step, and its margin."""
         for _ in range(SETTLING):
             former, margin = scale, share * self._mean_square(point, scale)
             pull = self.triplets.pull(self.coordinates, self._embed(point, scale), margin=margin)
@@ -214,7 +214,7 @@ class Surrogate:
     smoothing: float
 
     def __call__(self, point: Matrix) -> tuple[float, Matrix]:
-        """f₂(P) and its gradient (r, d)."""
+        """Return f₂(P) and its gradient (r, d)."""
         pulled = self.matrix @ point
         k = np.einsum("rd,rd->d", point, pulled)
         mu = self._mu(k)
@@ -222,7 +222,7 @@ class Surrogate:
         return float(-(k * mu).sum() / 2), 2 * pulled * q
 
     def scale(self, point: Matrix) -> NDArray[np.float64]:
-        """(d,) s, smoothed."""
+        """Return (d,) s, smoothed."""
         return self._mu(np.einsum("rd,rd->d", point, self.matrix @ point))
 
     def _mu(self, k: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -236,7 +236,7 @@ def _start(kind: str, rank: int, columns: int, seed: int) -> Matrix:
 
 
 def linear(encoder: Encoder) -> LinearMap:
-    """The encoder, if it is a linear map.
+    """Return the encoder, if it is a linear map.
 
     Raises:
         TypeError: if not.
@@ -247,7 +247,7 @@ def linear(encoder: Encoder) -> LinearMap:
 
 
 def hinge_of(objective: Objective) -> tuple[float, Similarity]:
-    """Margin and similarity of the objective, which must be the triplet hinge that FILM minimises.
+    """Return margin and similarity of the objective, which must be the triplet hinge that FILM minimises.
 
     Raises:
         TypeError: if not.
@@ -266,7 +266,7 @@ def hinge_of(objective: Objective) -> tuple[float, Similarity]:
 
 
 def triplets_of(data: TrainingData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The texts of the triplets, and (3, T) anchors, positives and negatives as indices into them.
+    """Return the texts of the triplets, and (3, T) anchors, positives and negatives as indices into them.
 
     Raises:
         TypeError: if the examples are not triplets.

@@ -90,7 +90,7 @@ class MiniBatchSteps(Steps):
         self.register_buffer("margin", torch.tensor(0.0, dtype=torch.float64))
 
     def step(self, encoder: Encoder, chosen: NDArray[np.int64]) -> dict[str, Tensor]:
-        """One batch."""
+        """Return one batch."""
         weight = linear(encoder).weight
         texts, triplets = self._among(np.unique(self.sides[:, chosen]))
         rows = self.matrix[texts]
@@ -131,7 +131,7 @@ class MiniBatchSteps(Steps):
         return {name: torch.tensor(value) for name, value in seen.items()}
 
     def _among(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], RowTriplets]:
-        """The texts, and all triplets within them, as indices into them."""
+        """Return the texts, and all triplets within them, as indices into them."""
         place = np.full(self.matrix.shape[0], -1)
         place[texts] = np.arange(len(texts))
         inside = place[self.sides]
@@ -140,7 +140,7 @@ class MiniBatchSteps(Steps):
 
 
 def _decompose(rows: sp.csr_matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """V (n, r) and Σ (r,) of a batch, by the eigenvalues of its (n, n) Gram matrix."""
+    """Return V (n, r) and Σ (r,) of a batch, by the eigenvalues of its (n, n) Gram matrix."""
     values, vectors = np.linalg.eigh((rows @ rows.T).toarray().astype(np.float64))
     sigma = np.sqrt(np.maximum(values, 0))
     large = sigma > SMALLEST * sigma[-1]

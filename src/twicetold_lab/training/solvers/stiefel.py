@@ -108,7 +108,7 @@ def descend(function: Function, state: Descent, *, steps: int, tolerance: float 
 
 
 def cayley(point: Matrix, gradient: Matrix, step: float) -> Matrix:
-    """P(τ), by the smaller of the two systems.
+    """Return P(τ), by the smaller of the two systems.
 
     Args:
         point: (r, d) P.
@@ -129,12 +129,12 @@ def cayley(point: Matrix, gradient: Matrix, step: float) -> Matrix:
 
 
 def riemannian(point: Matrix, gradient: Matrix) -> Matrix:
-    """(r, d) 𝓕(P) = G − P Gᵀ P."""
+    """Return (r, d) 𝓕(P) = G − P Gᵀ P."""
     return gradient - point @ (gradient.T @ point)
 
 
 def barzilai_borwein(moved: Matrix, bent: Matrix, *, odd: bool) -> float | None:
-    """τ from ΔP and Δ𝓕, (r, d) each; None if one of them is zero."""
+    """Return τ from ΔP and Δ𝓕, (r, d) each; None if one of them is zero."""
     inner, squared = abs(float(np.vdot(moved, bent))), float(np.vdot(bent, bent))
     if not inner or not squared:
         return None
@@ -142,12 +142,12 @@ def barzilai_borwein(moved: Matrix, bent: Matrix, *, odd: bool) -> float | None:
 
 
 def drift(point: Matrix) -> float:
-    """‖PᵀP − I‖, Frobenius."""
+    """Return ‖PᵀP − I‖, Frobenius."""
     return float(np.linalg.norm(point.T @ point - np.eye(point.shape[1])))
 
 
 def orthonormal(matrix: Matrix) -> Matrix:
-    """The nearest matrix of St(d, r): the orthogonal factor of the polar decomposition.
+    """Return the nearest matrix of St(d, r): the orthogonal factor of the polar decomposition.
 
     Args:
         matrix: (r, d) of full column rank.

@@ -18,7 +18,7 @@ SMALLEST = 1e-3  # of the largest singular value; the square of smaller ones is 
 def truncated_svd(
     matrix: sp.csr_matrix, *, rank: int, rounds: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Leading right singular vectors and values of X.
+    """Return leading right singular vectors and values of X.
 
     Args:
         matrix: (n, D) float32, texts in rows (the papers' X transposed).
@@ -47,7 +47,7 @@ def truncated_svd(
 
 
 def _gram_times(matrix: sp.csr_matrix, right: NDArray[np.float32]) -> NDArray[np.float32]:
-    """XᵀX times (D, R)."""
+    """Return xᵀX times (D, R)."""
     product = np.zeros_like(right)
     for start in range(0, matrix.shape[0], ROWS):
         block = matrix[start : start + ROWS]

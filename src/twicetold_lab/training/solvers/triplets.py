@@ -59,7 +59,7 @@ class RowTriplets:
         """(A,) diagonal of T."""
 
     def pull(self, coordinates: Floats, embedding: Floats, *, margin: float) -> Pull:
-        """Loss and −K at a metric.
+        """Return loss and −K at a metric.
 
         Args:
             coordinates: (n, r) V.
@@ -79,7 +79,7 @@ class RowTriplets:
     def _weighted(
         self, chosen: Indices, weight: Floats, to_positive: Floats, to_negative: Floats, inverse: Floats
     ) -> sp.csr_matrix:
-        """(n, n) the transpose of C T Λ, and for cosines with lengths and diagonal."""
+        """Return (n, n) the transpose of C T Λ, and for cosines with lengths and diagonal."""
         i, j, k = self.anchor[chosen], self.positive[chosen], self.negative[chosen]
         rows, columns = [i, i], [j, k]
         values = [weight * inverse[i] * inverse[j], -weight * inverse[i] * inverse[k]]
@@ -93,7 +93,7 @@ class RowTriplets:
 
 
 def _quadratic(coordinates: Floats, matrix: sp.csr_matrix) -> NDArray[np.float64]:
-    """(r, r) Vᵀ W V, over the non-empty rows of W."""
+    """Return (r, r) Vᵀ W V, over the non-empty rows of W."""
     rank = coordinates.shape[1]
     total = np.zeros((rank, rank))
     used = np.flatnonzero(np.diff(matrix.indptr))
@@ -115,7 +115,7 @@ def _row_dots(embedding: Floats, scale: Floats, left: Indices, right: Indices) -
 
 
 def _inverse_length(embedding: Floats) -> NDArray[np.float64]:
-    """(n,) 1 / |y|, and 0 for a zero embedding."""
+    """Return (n,) 1 / |y|, and 0 for a zero embedding."""
     length = np.sqrt(np.einsum("nd,nd->n", embedding, embedding)).astype(np.float64)
     inverse: NDArray[np.float64] = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     return inverse

@@ -12,7 +12,3 @@ def test_checkpoints_without_the_best_weights_are_removed(tmp_path, files, stays
         (tmp_path / name).touch()
     remove_remains(tmp_path)
     assert tmp_path.exists() is stays
-
-
-def test_no_checkpoints_stay_none(tmp_path):
-    remove_remains(tmp_path / "none")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hydra import initialize_config_dir
 
-from twicetold_lab.grid.rendering import composed, data_of, for_cell, for_data
+from twicetold_lab.grid.rendering import cell, data_of, for_cell, for_data
 from twicetold_lab.grid.rows import check_cell, check_data, expanded, files_of, read_grid, with_files, written
 
 ROOT = Path(__file__).parents[4]
@@ -170,7 +170,7 @@ def check(model, *, of_all="full", **changed):
     key = f"toy_news-{model}-0"
     with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
         overrides = for_cell(key, row, grid)
-        config, data = composed("train", *overrides), data_of(*for_data("toy_news", grid))
+        config, data = cell(key, row, grid), data_of(*for_data("toy_news", grid))
         check_cell(key, row, config, data=data, overrides=overrides)
         return files_of(key, row, config)
 
@@ -180,6 +180,7 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
     check("dae", of_all="smoke", overrides=["optimizer.lr=0.1", "tracking.enabled=false"])
     check("dae", profile="published")
     check("dae", of_all="smoke", profile="smoke")
+    check("dae", of_all="smoke", profile="published")
 
 
 def test_the_files_of_a_training_are_those_that_its_settings_name():

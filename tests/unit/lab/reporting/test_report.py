@@ -4,6 +4,8 @@ import math
 import re
 import shutil
 from html.parser import HTMLParser
+from itertools import takewhile
+from pathlib import Path
 
 import pytest
 from markupsafe import escape
@@ -12,6 +14,7 @@ from twicetold import layout
 from twicetold_lab import reporting
 from twicetold_lab.reporting import Cell, Grid
 
+ROOT = Path(__file__).parents[4]
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -113,8 +116,17 @@ def test_the_terminal_has_all_models_of_each_dataset_without_codes(finished):
     text = reporting.leaderboard_text(Grid(cells), project.root / "runs")
     assert "\033" not in text
     lines = text.splitlines()
-    assert [line for line in lines if line in ("questions", "news", "graded")] == ["questions", "news", "graded"]
-    assert re.search(r"^dae \(2 seeds\) +0\.710 \+-?|± 0\.014", text, re.MULTILINE)
+    titles = [line.partition(": ordered by ")[0] for line in lines if line.endswith("the other columns are of test")]
+    assert titles == ["questions", "news", "graded"]
+    assert re.search(r"^dae \(2 seeds\) .* 0\.710 ± 0\.014", text, re.MULTILINE)
+    guide = (ROOT / "docs/guides/demo.md").read_text().splitlines()
+    of_guide = next(number for number, line in enumerate(guide) if line.startswith("model "))
+    for place, found in ((of_guide, guide), (lines.index(next(line for line in lines if line[:5] == "model")), lines)):
+        columns, *rows = (re.split(" {2,}", line) for line in takewhile(bool, found[place:]))
+        assert columns[:2] == ["model", "Validation"]
+        assert {*columns} >= {"Difference", "Size", "Texts a second", "Pretrained on these data"}
+        values = [float(row[1].partition(" ")[0]) for row in rows]
+        assert values == sorted(values, reverse=True)
 
 
 def test_pages_need_nothing_but_each_other_close_every_tag_and_have_rows_of_one_width(finished):

@@ -58,5 +58,5 @@ def test_data_of_a_kind_that_the_matcher_learnt_from_are_judged_by_one_that_did_
     generic = Matcher.generic(vectors=True)
     assert len(_matcher("abt_buy").kinds) == len(generic.kinds) - 1
     assert np.array_equal(_matcher("uci_news").coefficients, generic.coefficients)
-    with pytest.raises(ValueError, match="of which some say the same"):
+    with pytest.raises(ValueError, match="of which some are duplicates"):
         WithoutLabels().report(replace(news, groups={"category": news.groups["category"]}), EVALUATOR)

@@ -1,0 +1,123 @@
+"""Signs and points between digits part texts: features beside a naive reference, and the matcher's probabilities."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twicetold.matching.comparison import Comparison
+from twicetold.matching.pair_features import features_of_texts
+from twicetold.matching.terms import Terms
+
+PIECES = (
+    "a",
+    "b",
+    "kg",
+    "c++",
+    "c#",
+    "€5",
+    "$5",
+    "-5",
+    "5",
+    "+5",
+    "12.5",
+    "12,5",
+    "125",
+    "1,250",
+    "1250",
+    "5.0",
+    "m6x1.0",
+)
+TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map(" ".join)
+
+
+def of_pair(one: str, other: str) -> dict[str, float]:
+    columns = features_of_texts(Terms.of([one, other]), np.array([0]), np.array([1]))
+    return {name: float(column[0]) for name, column in columns.items()}
+
+
+def plain(text: str) -> str:
+    return text.replace("1,250", "1250").replace("12,5", "12.5").replace("5.0", "5").replace("x1.0", "x1")
+
+
+def numbers(text: str) -> set[str]:
+    return {found.lstrip(" ") for found in re.findall(r"(?:^|(?<= ))-\d+|\d+(?:\.\d+)?", plain(text))}
+
+
+def signs(text: str) -> set[str]:
+    known = {"c++": {"+", "++"}, "c#": {"#"}, "€5": {"€"}, "$5": {"$"}, "-5": {"-"}, "+5": {"+"}}
+    return set().union(*(known.get(piece, set()) for piece in text.split()))
+
+
+@given(TEXTS, TEXTS)
+def test_numbers_and_signs_agree_and_contradict_as_sets_do(one: str, other: str) -> None:
+    (mine, theirs), (of_one, of_other) = map(numbers, (one, other)), map(signs, (one, other))
+    differ, opposite = bool(mine - theirs and theirs - mine), bool(of_one - of_other and of_other - of_one)
+    whole = (differ and not mine & theirs) or (opposite and not of_one & of_other)
+    alone = sorted((len(mine - theirs) + len(of_one - of_other), len(theirs - mine) + len(of_other - of_one)))
+    features = of_pair(one, other)
+    assert features["numbers_agree"] == pytest.approx(0 if opposite else np.log1p(len(mine & theirs)), abs=1e-6)
+    assert features["numbers_contradict"] == (differ or opposite)
+    assert features["numbers_contradict_all"] == whole
+    names = ("numbers_alone_smaller", "numbers_alone_larger")
+    assert [features[name] for name in names] == pytest.approx(np.log1p(alone), abs=1e-6)
+
+
+@given(TEXTS, TEXTS)
+def test_letters_and_digits_are_equal_where_they_are_with_the_points_of_decimals(one: str, other: str) -> None:
+    same = re.sub(r"[^a-z0-9.]", "", plain(one)) == re.sub(r"[^a-z0-9.]", "", plain(other))
+    assert of_pair(one, other)["squeezed_equal"] == same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ("12.5mg", "125mg", 0),
+        ("bolt m6x1.25", "bolt m6x125", 0),
+        ("12,5mg", "12.5 mg", 1),
+        ("tx-sr706", "tx.sr706", 1),
+        ("404.237.7601", "404237-7601", 1),
+    ],
+)
+def test_a_code_keeps_the_point_of_a_decimal_and_no_other(one: str, other: str, agree: float) -> None:
+    assert of_pair(one, other)["codes_any"] == agree
+
+
+BESIDE = ("a tripod of aluminium", "blue garden umbrella", "steel pan with lid", "office chair, black", "a lamp, 60 W")
+OPPOSITE = [
+    ("Senior C++ developer in Berlin", "Senior C# developer in Berlin"),
+    ("The adapter gives +5 V at the pin", "The adapter gives -5 V at the pin"),
+    ("Store the vaccine at -20 °C", "Store the vaccine at 20 °C"),
+    ("Gift card worth €50 for the shop", "Gift card worth $50 for the shop"),
+    ("Is it true that 3 > 2 for all", "Is it true that 3 < 2 for all"),
+    ("if (a == b) return x", "if (a != b) return x"),
+    ("blood group A+ donor", "blood group A- donor"),
+    ("Ibuprofen 12.5 mg tablets", "Ibuprofen 125 mg tablets"),
+    ("Bag of potatoes 2.5 kg", "Bag of potatoes 25 kg"),
+    ("Hex bolt M6x1.0 zinc", "Hex bolt M6x10 zinc"),
+]
+EQUAL = [
+    ("Olive oil extra virgin 0.75 l", "Olive oil extra virgin 0,75 l"),
+    ("Laptop bag $1,299.00 leather", "Laptop bag $1299 leather"),
+    ("Oven at 180.0 °C for bread", "Oven at 180 °C for bread"),
+    ("Keep the sample at −80 °C", "Keep the sample at -80 °C"),
+    ("sodium chloride 0.9 % solution", "sodium chloride 0,9% solution"),
+    ("Sony TX-SR706 receiver", "sony txsr706 receiver"),
+]
+
+
+def probability(one: str, other: str) -> float:
+    compared = Comparison.of([one, other, *BESIDE])
+    return float(compared.probability[compared.candidate(np.array([0]), np.array([1]))[0]])
+
+
+@pytest.mark.parametrize(("one", "other"), OPPOSITE)
+def test_texts_that_differ_in_a_sign_or_a_point_are_not_taken_for_the_same(one: str, other: str) -> None:
+    assert probability(one, other) < 0.9
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_texts_that_differ_in_the_notation_of_a_number_are_taken_for_the_same(one: str, other: str) -> None:
+    assert probability(one, other) > 0.9
