@@ -156,7 +156,7 @@ def place_reaching(precision: Floats, pairs: NDArray[Any], aim: float, *, fewest
         Where no score reaches it, the lowest one with the highest precision; 0 where there are too few pairs.
     """
     enough = np.flatnonzero(pairs >= fewest)
-    reached = enough[precision[enough] >= aim - 1e-9]  # sums of weights are rounded
+    reached = enough[precision[enough] >= aim - 1e-12]  # sums of weights are rounded
     if len(reached):
         return int(reached[0]), True
     return (int(enough[np.argmax(precision[enough])]) if len(enough) else 0), False
