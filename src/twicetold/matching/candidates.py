@@ -210,9 +210,10 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
 
 def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
     """Sum of the values before each one in its row."""
-    before = np.cumsum(value) - value
-    lengths = np.diff(indptr)
-    return before - np.repeat(before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before, lengths)
+    before: NDArray[Any] = np.cumsum(value) - value
+    first = before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before
+    before -= np.repeat(first, np.diff(indptr))
+    return before
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
