@@ -88,9 +88,9 @@ def _are_codes(values: Sequence[str]) -> bool:
 
 def amount_of(text: str) -> tuple[float, str]:
     """The number and the unit of a value with plain numbers; NaN if it is no number, or digits that begin with 0."""
-    if (found := AMOUNT.fullmatch(text)) is None:
+    if (match := AMOUNT.fullmatch(text)) is None:
         return np.nan, ""
-    sign, money, number, after = found.groups(default="")
+    sign, money, number, after = match.groups(default="")
     return float(number) * (-1 if sign and sign in MINUS else 1), MONEY.get(money or after, money or after)
 
 
@@ -100,7 +100,7 @@ def days_of(values: Iterable[str]) -> NDArray[np.float64]:
     In `1/2/2026` the month is first if another value has more than 12 in the second place, the day if one has in the
     first place; it is no date if nothing tells, or both.
     """
-    slashed = [found.groups() for value in values if (found := SLASHED.fullmatch(value))]
+    slashed = [match.groups() for value in values if (match := SLASHED.fullmatch(value))]
     orders = [order for order, place in (("dmy", 0), ("mdy", 1)) if any(int(each[place]) > 12 for each in slashed)]
     patterns = (*DATES, (SLASHED, orders[0])) if len(orders) == 1 else DATES
     return np.array([_day(value, patterns) for value in values], np.float64)
@@ -108,8 +108,8 @@ def days_of(values: Iterable[str]) -> NDArray[np.float64]:
 
 def _day(value: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> float:
     for pattern, order in patterns:
-        if found := pattern.fullmatch(value):
-            part = dict(zip(order, found.groups(), strict=True))
+        if match := pattern.fullmatch(value):
+            part = dict(zip(order, match.groups(), strict=True))
             try:
                 month = int(part["m"]) if part["m"].isdecimal() else 1 + MONTHS.index(part["m"])
                 return date(int(part["y"]), month, int(part["d"])).toordinal()
@@ -131,8 +131,8 @@ def plain_numbers(text: str) -> str:
     return MARKED.sub(_plain_number, text)
 
 
-def _plain_number(found: re.Match[str]) -> str:
-    number = found[0].translate(SWAPPED) if CONTINENTAL.fullmatch(found[0]) else found[0]
+def _plain_number(match: re.Match[str]) -> str:
+    number = match[0].translate(SWAPPED) if CONTINENTAL.fullmatch(match[0]) else match[0]
     if ENGLISH.fullmatch(number):
         number = number.replace(",", "")
     elif not DECIMAL.fullmatch(number):
