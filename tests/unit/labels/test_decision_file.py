@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     answers = "".join("y\n" if pair.left[:-4] == pair.right[:-4] else "n\n" for pair in pairs)
     called(*label, input=answers)
     done = called("calibrate", str(folder / "pairs.csv"), "-o", str(folder / "decision.json"))
-    assert "precision to be expected" in done.stderr
+    assert "precision expected" in done.stderr
     return folder
 
 
