@@ -162,7 +162,8 @@ def test_wrong_options_are_named(options, code, message, run, questions_file):
     """In this process: what a process makes of errors is tested with the command as a whole."""
     if "group" in options:
         questions_file.write_text(questions_file.read_text().replace("id,", "group,"))
-    done = CliRunner().invoke(app, ["dedupe", str(run()), str(questions_file), "--format", "csv", *options])
+    options = options if "--format" in options else ("--format", "csv", *options)
+    done = CliRunner().invoke(app, ["dedupe", str(run()), str(questions_file), *options])
     assert done.exit_code == code
     assert message in " ".join(done.stderr.replace("│", " ").split())
 
@@ -416,7 +417,7 @@ def test_links_say_why(questions_file, tmp_path):
     assert {row["why"] for row in found if row["exact"] == "true"} == {""}
     linked = [row for row in found if row["exact"] != "true"]
     assert linked
-    assert all(len(row["why"].split(", ")) == 5 and "letters +" in row["why"] for row in linked)
+    assert all(re.match(r"\d+ of \d+ words in both", row["why"]) for row in linked)
 
 
 def test_links_are_written_some_at_a_time_and_are_the_same(tmp_path, monkeypatch):

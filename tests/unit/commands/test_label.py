@@ -175,12 +175,12 @@ def test_a_session_in_which_nothing_can_be_said_leaves_a_file_and_goes_on(twicet
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 12)
     done = twicetold(*command, input="?\n" * 10)
     assert done.returncode == 0, done.stderr
-    assert "0 of 12 pairs labelled, 10 skipped: 0 say the same. In pairs.csv" in done.stderr
+    assert "0 of 12 pairs labelled, 10 skipped: 0 duplicates. In pairs.csv" in done.stderr
     assert (tmp_path / "pairs.csv").read_text().startswith("pair,left,right,label")
     assert labels(tmp_path) == []
     assert "10 skipped" in twicetold(*command[:1], texts, "-o", "pairs.csv", "--report").stderr
     done = twicetold(*command, input="?\nu\ny\ns\n")
-    assert "1 of 12 pairs labelled, 10 skipped: 1 says the same" in done.stderr
+    assert "1 of 12 pairs labelled, 10 skipped: 1 duplicate" in done.stderr
     assert labels(tmp_path) == ["1"]
     twicetold("label", *command[1:4], "other.csv", "-n", 12, input="?\nu\n")
     assert not (tmp_path / "other.csv").exists()
