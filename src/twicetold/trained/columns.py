@@ -32,7 +32,7 @@ Floats = NDArray[np.float32]
 class ColumnEncoder(ABC):
     """Base of the encoders below; `scoring.EncoderInUse` says what each member is."""
 
-    searchable = linear = score_is_dot_product = True
+    searchable = score_is_dot_product = True
     shapes: Mapping[str, tuple[int, ...]] = {}
     """Of the weights, by the names that they have in the family."""
 
@@ -64,10 +64,6 @@ class ColumnEncoder(ABC):
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
         """Return (N, D) as queries and as documents; the same object twice where the roles do not differ."""
 
-    @abstractmethod
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return the part of each column, as query and as document; see `models.protocol.Linear`."""
-
 
 class CosineOfRows(ColumnEncoder):
     """`tfidf`, `binary_count`: the cosine of feature rows.
@@ -89,11 +85,6 @@ class CosineOfRows(ColumnEncoder):
         unit = sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
         return unit, unit
 
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, V) one dimension per column."""
-        identity = sp.identity(self.width, np.float32, format="csr")
-        return identity, identity
-
 
 class Bm25(ColumnEncoder):
     """`bm25`: the sum of counts times impacts, in both directions.
@@ -109,11 +100,6 @@ class Bm25(ColumnEncoder):
         """Return (N, V) [counts | impacts] and half of [impacts | counts]."""
         matrix = rows.to_scipy()
         return matrix, self._swapped(matrix)
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, V) one dimension per column."""
-        identity = sp.identity(self.width, np.float32, format="csr")
-        return identity, self._swapped(identity)
 
     def _swapped(self, matrix: Any) -> Any:
         columns = (matrix.indices + self.width // 2) % self.width
@@ -172,10 +158,6 @@ class Table(ColumnEncoder):
         """Return (n, L, D) rows of the table, in 32 bits."""
         rows: Floats = self.table.take(columns, axis=0)
         return rows
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, D) the table; the same for queries and documents."""
-        return self.table, self.table
 
 
 class StaticTable(Table):

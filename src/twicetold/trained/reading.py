@@ -59,10 +59,6 @@ class EncoderInUse(Protocol):
     def score_is_dot_product(self) -> bool:
         """True if the score of a pair is the dot product of these."""
 
-    @property
-    def linear(self) -> bool:
-        """True if the search vectors are linear in the feature rows, up to their lengths."""
-
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See the function of this name."""
 
@@ -71,9 +67,6 @@ class EncoderInUse(Protocol):
 
     def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return (P, F) features of each pair; F = 0 of a family that has none."""
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, D) what each of V feature columns adds to the search vectors, as query and as document."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the weights by name."""
