@@ -4,20 +4,15 @@ Thresholds are chosen on validation: the lowest one whose precision there reache
 and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
 units of pairs that share texts.
 
-Precision depends on the share of duplicates. `precision_under` gives it for another share, as recall and the false
-positive rate stay what they are (label shift: Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a
-classifier to new a priori probabilities").
-
 Shape letters: K distinct scores.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from twicetold.evaluation.decision import Decision, decide_counts
-from twicetold.evaluation.inputs import ScoredPairs, described
+from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.intervals import Interval, Ints
 from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.pair_metrics import Confusion
@@ -25,7 +20,6 @@ from twicetold.evaluation.ranking import ScoreCounts, at_least, cuts, place_reac
 from twicetold_lab.evaluation.pair_intervals import share_interval
 
 AIMS = (0.8, 0.9, 0.95, 0.99)
-SPLITS = ("val", "test")
 BEST_F1, BEST_ACCURACY = "best F1", "best accuracy"
 
 
@@ -58,31 +52,6 @@ class OperatingPoint:
     test: Rates | None
     false_positive_rate: float | None
     """On test."""
-
-    def precision_under(self, prior: float) -> float | None:
-        """Return precision on test if a share `prior` of all pairs said the same; None if nothing would be flagged.
-
-        Raises:
-            ValueError: unless 0 < prior < 1.
-        """
-        if not 0 < prior < 1:
-            raise ValueError(f"expected a share of pairs between 0 and 1, got {prior}")
-        if self.test is None or self.false_positive_rate is None:
-            return None
-        right, wrong = prior * self.test.recall, (1 - prior) * self.false_positive_rate
-        return right / (right + wrong) if right + wrong else None
-
-
-def points_from_json(points: Any) -> tuple[OperatingPoint, ...]:
-    """Return the points from a list of what `dataclasses.asdict` gives.
-
-    Raises:
-        ValueError: if it is something else.
-    """
-    try:
-        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in points)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"expected operating points with their rates, got {described(points)}: {error}") from error
 
 
 def operating_points(

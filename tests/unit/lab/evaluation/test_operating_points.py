@@ -1,7 +1,5 @@
 """Thresholds are chosen on validation alone, and what they do is counted on test."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from twicetold_lab.evaluation.operating_points import (
     BEST_F1,
     lowest_reaching,
     operating_points,
-    points_from_json,
 )
 
 CALIBRATION = Decision(threshold=0.0, slope=2.0, intercept=0.0)
@@ -66,20 +63,3 @@ def test_other_test_pairs_change_no_threshold():
     one, other = by_name(val, pairs(4)), by_name(val, pairs(5, share=0.6))
     assert {name: each.threshold for name, each in one.items()} == {n: each.threshold for n, each in other.items()}
     assert {BEST_F1, BEST_ACCURACY} < set(one)
-
-
-def test_precision_under_another_share_is_that_of_pairs_with_this_share():
-    val = pairs(6)
-    many = by_name(val, pairs(7, number=200_000))["precision 0.9"]
-    rare = by_name(val, pairs(8, number=200_000, share=0.05))["precision 0.9"]
-    assert many.precision_under(0.05) == pytest.approx(rare.test.precision, abs=0.02)
-    assert many.precision_under(0.3) == pytest.approx(many.test.precision, abs=0.01)
-    with pytest.raises(ValueError, match="between 0 and 1, got 0"):
-        many.precision_under(0)
-
-
-def test_points_survive_json():
-    found = operating_points(pairs(9), pairs(10), calibration=CALIBRATION)
-    assert points_from_json([asdict(point) for point in found]) == found
-    with pytest.raises(ValueError, match="expected operating points"):
-        points_from_json([{"name": "precision 0.9"}])
