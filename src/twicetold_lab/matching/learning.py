@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.matching.comparison import CUT, Comparison
-from twicetold.matching.matcher import SENSES, Matcher, set_name
+from twicetold.matching.matcher import LEARNT, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
 from twicetold.tables.columns import codes_of
 from twicetold.trained.fitted import static_vectors
-from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
+from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files
 
 SIZE = 3_000.0  # weight of all pairs together
 RIDGE = 10.0  # precision of coefficients around 0
@@ -174,7 +174,7 @@ def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def generic_numbers(mirror: Path) -> dict[str, Any]:
-    """All sets of numbers of the package, by name: for each sense with vectors and without, and with further columns.
+    """Return all sets of numbers of the package, by name: for copies and the same, with vectors, with further columns.
 
     Args:
         mirror: folder of the public data.
@@ -185,9 +185,8 @@ def generic_numbers(mirror: Path) -> dict[str, Any]:
 
 def _numbers(mirror: Path) -> dict[str, Any]:
     numbers = {}
-    of_sense = {"same": same_files, "topic": topic_files, "copies": copy_files}
-    for sense in SENSES:
-        files = of_sense[sense](mirror)
+    for sense in LEARNT:
+        files = same_files(mirror) if sense == "same" else copy_files(mirror)
         for vectors in (False, True):
             texts = learn([labelled(file, vectors=vectors) for file in files])
             numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
