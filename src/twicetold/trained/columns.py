@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 
 class ColumnEncoder(ABC):
-    """Base of the encoders below; `scoring.EncoderInUse` says what each member is."""
+    """Base of the encoders below."""
 
     searchable = score_is_dot_product = True
     shapes: Mapping[str, tuple[int, ...]] = {}
@@ -45,7 +45,7 @@ class ColumnEncoder(ABC):
         return {}
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `scoring.search_matrices`."""
+        """See `reading.search_matrices`."""
         if np.array_equal(texts, np.arange(len(rows))):
             return self.vectors(rows)
         taken = rows.to_scipy()[texts]

@@ -24,7 +24,7 @@ BATCH = 1024  # texts or pairs encoded at once
 
 @dataclass(frozen=True)
 class Neural:
-    """A family's module; `scoring.EncoderInUse` says what each member is.
+    """A family's module, with the members of a `ColumnEncoder`.
 
     Args:
         encoder: any family.
@@ -43,7 +43,7 @@ class Neural:
         return isinstance(self.encoder, Searchable) and self.encoder.score_is_dot_product
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `scoring.search_matrices`."""
+        """See `reading.search_matrices`."""
         encoder = self.encoder
         if not isinstance(encoder, Searchable):
             raise TypeError(
