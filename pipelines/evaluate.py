@@ -95,9 +95,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         report = replace(report, **with_searched(report, searched))
     write(report, inputs, units, out)
     intervals = report.intervals.get("test", {})
-    about = summary(
-        out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, points=report.points, units=report.units
-    )
+    about = summary(out / layout.MODEL, intervals=intervals, tuned_how=cfg.tuned_how, units=report.units)
     write_json(out / layout.SUMMARY, about)
     write_card(out, cards=Path(cfg.paths.cards))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)

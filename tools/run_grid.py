@@ -16,6 +16,7 @@ import argparse
 import difflib
 import fnmatch
 import json
+import logging
 import os
 import shutil
 import signal
@@ -27,17 +28,18 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
+from dvc.config import Config
 from dvc.dvcfile import LOCK_FILE, Lockfile
 from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from dvc.utils.serialize import YAMLFileCorruptedError
 from dvc.utils.strictyaml import YAMLValidationError
+from networkx import descendants, topological_sort
 
 from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
-from twicetold_lab.grid.dvc_stages import do_without_git, graph, repository
 from twicetold_lab.grid.lock import changes, settings_file
 from twicetold_lab.grid.processes import CTRL_C, Processes
 from twicetold_lab.grid.rows import CELLS, read_grid
@@ -340,6 +342,50 @@ def in_words(seconds: float) -> str:
     """A duration for people."""
     minutes = seconds / 60
     return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+@contextmanager
+def repository() -> Iterator[Repo]:
+    """Provide the DVC project of this folder, which waits for its lock and logs to the standard error stream."""
+    logger = logging.getLogger("dvc")
+    logger.handlers = [logging.StreamHandler()]
+    logger.setLevel(logging.INFO)
+    with Repo(_wait_for_lock=True) as repo:
+        yield repo
+
+
+def do_without_git() -> bool:
+    """Have DVC work in a folder that is in no Git repository, as an archive of a release is; it would refuse.
+
+    Returns:
+        Whether that had to be set, in `.dvc/config.local`.
+    """
+    here = Path.cwd()
+    if any((folder / ".git").exists() for folder in (here, *here.parents)):
+        return False
+    config = Config(f"{here / '.dvc'}")
+    if config["core"].get("no_scm"):
+        return False
+    with config.edit("local") as local:
+        local.setdefault("core", {})["no_scm"] = True
+    return True
+
+
+def graph() -> tuple[dict[str, set[str]], set[str]]:
+    """Every stage, with all that it waits for, directly or not; and those that are stale, by what DVC says of each.
+
+    A stage that always runs counts as current: whoever asks has just run `compose`, and its output says what changed.
+    """
+    before: dict[str, set[str]] = {}
+    stale: set[str] = set()
+    with repository() as repo, repo.lock:
+        waits = repo.index.graph  # an edge leads to what a stage waits for
+        for stage in reversed(list(topological_sort(waits))):
+            name = stage.addressing
+            before[name] = {other.addressing for other in descendants(waits, stage)}
+            if before[name] & stale or (not stage.always_changed and stage.changed()):
+                stale.add(name)
+    return before, stale
 
 
 if __name__ == "__main__":

@@ -39,7 +39,6 @@ ROC_FIGURE = "roc.svg"
 SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents
 MODEL_CARD = "README.md"  # what `twicetold card` prints; no stage depends on it
 EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, MODEL_CARD)  # what `evaluate` writes
-PEERS = "peers.json"  # in runs/, optional: dedupe of test texts by other libraries (tools/peers.py)
 LAST_RUN = "last_run.json"  # in runs/: when the grid was last made, on what machine, seconds of each stage
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 

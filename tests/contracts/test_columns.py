@@ -49,7 +49,7 @@ def texts_of(rng, count):
 
 @pytest.mark.parametrize(("target", "features", "settings"), CASES)
 @pytest.mark.parametrize("count", [30, 3000])
-def test_vectors_scores_and_maps_are_those_of_the_module(target, features, settings, count):
+def test_vectors_and_scores_are_those_of_the_module(target, features, settings, count):
     rng = np.random.default_rng(0)
     texts = texts_of(rng, count)
     featuriser = features().fit(texts[:-1])
@@ -61,8 +61,6 @@ def test_vectors_scores_and_maps_are_those_of_the_module(target, features, setti
             close(found, expected)
     left, right = rng.integers(0, len(texts), (2, 50))
     close(score_pairs(used, rows, left, right), score_pairs(module, rows, left, right))
-    for expected, found in zip(in_use(module).linear_maps(), used.linear_maps()):
-        close(found, expected)
 
 
 def close(found, expected):

@@ -14,7 +14,7 @@ from pretended_device import on_both_devices
 from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.rows import CsrRows
-from twicetold.models.protocol import Linear, OnFrozen, Searchable
+from twicetold.models.protocol import OnFrozen, Searchable
 from twicetold.trained.reading import score_pairs
 from twicetold_lab.mining import random
 from twicetold_lab.scoring.cache import inputs_of, with_extra_texts
@@ -97,21 +97,6 @@ def test_search_vectors_give_the_scores(built, device):
         queries, documents = encoder.search_vectors(left)[0], encoder.search_vectors(right)[1]
     actual = (dense(Encoding(queries)) * dense(Encoding(documents))).sum(1)
     torch.testing.assert_close(actual, expected)
-
-
-@on_both_devices
-def test_the_search_vectors_of_a_linear_family_are_its_rows_times_its_maps_up_to_their_length(built, device):
-    encoder, _, rows, _ = built
-    if not isinstance(encoder, Linear):
-        pytest.skip("not linear")
-    batch = rows.gather(np.arange(9))
-    values = batch.values_or_ones()
-    with torch.no_grad():
-        found, maps = encoder.eval().search_vectors(encoder.encode(batch)), encoder.linear_maps()
-    for vectors, columns in zip(map(dense, map(Encoding, found)), map(dense, map(Encoding, maps))):
-        entries = columns.to(device)[batch.indices] * values[:, None]  # of lexical families they are on the CPU
-        expected = torch.zeros(9, columns.shape[1], device=values.device).index_add_(0, batch.rows(), entries)
-        torch.testing.assert_close(*(v / v.norm(dim=1, keepdim=True) for v in (vectors, expected)))
 
 
 def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_without_shared_words(built):

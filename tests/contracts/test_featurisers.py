@@ -32,11 +32,11 @@ def inputs_of(featuriser, texts):
     return texts if fields is None else dict.fromkeys(("text", *fields), texts)
 
 
-@pytest.fixture(params=[*LEAVES, *RECIPES, *LEXICAL.parts], ids=lambda p: f"{Path(p).parent.stem}-{Path(p).stem}")
+@pytest.fixture(params=[*LEAVES, *RECIPES, *LEXICAL], ids=lambda p: f"{Path(p).parent.stem}-{Path(p).stem}")
 def featuriser(request, composed):
     leaf = request.param
-    if leaf in LEXICAL.parts:
-        return instantiate(LEXICAL.parts[leaf].features)
+    if leaf in LEXICAL:
+        return instantiate(LEXICAL[leaf].features)
     if leaf in RECIPES:
         return instantiate(composed("train", "data=toy_news", f"model={leaf.stem}", "tuned=none").features)
     return instantiate(composed(f"features/{leaf.stem}").features)

@@ -1,4 +1,4 @@
-"""Thresholds for the links and groups of a dedupe: chosen over all pairs of validation, or on labelled pairs of a file.
+"""Thresholds for the links and groups of a dedupe: chosen over all pairs of validation.
 
 Duplicates are one pair in hundreds or in millions, so AUROC says little here, and a threshold from labelled pairs, of
 which a third are duplicates, does not hold. Chosen on validation, over all of its pairs (`choose`):
@@ -12,12 +12,7 @@ which a third are duplicates, does not hold. Chosen on validation, over all of i
 for each text, false links grow with the number of other texts: `guarantee.carried_over`. Where not every duplicate is
 labelled (`complete=False`), precision is a lower bound, and so are average precision and ARI.
 
-Labelled pairs that were drawn, with known probabilities, from the nearest pairs of a file (`choose_on_labels`) stand
-for 1 / probability pairs each (Horvitz and Thompson 1952). Of the pairs from a score on, the share that says the same
-is estimated by Σ w y / Σ w over the labelled ones (Hájek 1971). What is covered are the pairs that could be drawn:
-those of which one text is among the `nearest` ones of the other.
-
-Shape letters: M documents, L links, P labelled pairs.
+Shape letters: M documents, L links.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +20,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold.evaluation.all_pairs import BINS, PairHistogram, pair_histograms
 from twicetold.evaluation.decision import Decision, decide_counts
@@ -33,7 +27,7 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks, guarantee
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, links_above, with_known
-from twicetold.evaluation.ranking import Floats, at_least, cuts, place_reaching
+from twicetold.evaluation.ranking import at_least, place_reaching
 from twicetold.evaluation.stored import record
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.rules import RULES, Rule
@@ -41,7 +35,6 @@ from twicetold.neighbours.rules import RULES, Rule
 TARGETS = (0.8, 0.9, 0.95)
 LINKS_PER_DUPLICATE = 10  # thresholds with more links than this are no candidates for grouping
 CANDIDATES = 200  # thresholds of grouping that are compared, for each rule
-FEWEST_LABELLED = 20  # a precision of fewer labelled pairs is not taken for one that can be kept
 
 
 @dataclass(frozen=True)
@@ -200,36 +193,6 @@ def choose(
         grouping=grouping,
         promised=guarantee(known.groups[group], asked_for).at,
     )
-
-
-def choose_on_labels(
-    score: Floats, label: NDArray[np.bool_], weight: Floats, *, aimed: Sequence[float] = TARGETS
-) -> tuple[TargetLinks, ...]:
-    """Return the lowest threshold with each aimed precision, midway between two labelled pairs.
-
-    Args:
-        score: (P,), at least `FEWEST_LABELLED`.
-        label: (P,) whether the two texts are duplicates; at least one pair is.
-        weight: (P,) how many pairs each stands for.
-        aimed: precisions.
-
-    Raises:
-        ValueError: if there are fewer pairs.
-    """
-    if len(score) < FEWEST_LABELLED:
-        raise ValueError(f"expected at least {FEWEST_LABELLED} labelled pairs, got {len(score)}")
-    order = np.argsort(-score, kind="stable")
-    ranked = score[order]
-    true, reached = np.cumsum((weight * label)[order]), np.cumsum(weight[order])
-    precision, recall = true / reached, true / true[-1]
-    last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True))[::-1]  # equal scores are reached together
-    precision, recall, threshold = precision[last], recall[last], cuts(ranked[last])
-    found = []
-    for each in aimed:
-        at, good = place_reaching(precision, last + 1, each, fewest=FEWEST_LABELLED)
-        ends = float(precision[at]), float(recall[at])
-        found.append(TargetLinks(each, float(threshold[at]) if good else None, *ends))
-    return tuple(found)
 
 
 def _target_links(histogram: PairHistogram, aimed: float) -> TargetLinks:

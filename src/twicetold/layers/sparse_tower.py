@@ -40,16 +40,6 @@ class SparseTower(nn.Module):
         rows = sparse(encoding)
         return rows, rows
 
-    def linear_maps(self) -> tuple[SparseRows, SparseRows]:
-        """Return (V, V) contribution of each column, as query and as document: one dimension per column."""
-        columns = identity(self.width)
-        return self.search_vectors(Encoding(columns))
-
-
-def identity(width: int) -> SparseRows:
-    """Return (V, V) identity matrix."""
-    return SparseRows(torch.arange(width), torch.arange(width + 1), None, width)
-
 
 def sparse(encoding: Encoding) -> SparseRows:
     """Return the embedding of a lexical family.

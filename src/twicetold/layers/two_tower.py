@@ -118,10 +118,6 @@ class LinearMap(TwoTower):
         """Embed: the weighted sum of the columns of each text."""
         return Encoding(product(features, self.weight))
 
-    def linear_maps(self) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
-        """Return (D, E) contribution of each column to an embedding, the same for queries and documents."""
-        return self.weight, self.weight
-
 
 class DualTower(DotProduct):
     """Base of the families with one tower for queries and one for documents.

@@ -70,11 +70,6 @@ class VectorMean(TwoTower):
         """Return weighted sum of the vectors of each text."""
         return product(features, self.table, but=UNKNOWN_TOKEN)
 
-    def linear_maps(self) -> tuple[Float[Tensor, "V E"], Float[Tensor, "V E"]]:
-        """Return (V, E) contribution of each column to an embedding, the same for queries and documents."""
-        columns = self._without_shared(self.table)
-        return columns, columns
-
     def settle(self, texts: Iterable[SparseRows]) -> None:
         """Compute the R directions that the train texts share.
 

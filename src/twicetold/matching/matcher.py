@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
 
 GENERIC = "generic.json"
+LEARNT: tuple[Sense, ...] = ("copies", "same")  # senses that have numbers of their own
 CHECKSUM = "sha256"  # of the other entries of a file of sets of numbers
 DIGITS = 4  # of a stored number
 DECIMALS = 6  # of it at most, as the regression stops at changes of this size
@@ -79,8 +80,9 @@ class Matcher:
         """
         if sense not in SENSES:
             raise ValueError(f"expected one of {', '.join(SENSES)}, got {sense!r}")
-        records = records and sense == "same"  # the others were learnt on texts alone
-        return cls.from_json(_stored()[set_name(sense, vectors=vectors, records=records)])
+        learnt = sense if sense in LEARNT else "same"  # topics are found by similarity, around what is the same
+        records = records and learnt == "same"  # copies were learnt on texts alone
+        return cls.from_json(_stored()[set_name(learnt, vectors=vectors, records=records)])
 
     def probability(self, columns: "Mapping[str, Column]") -> Floats:
         """Return (P,) of pairs with these features."""

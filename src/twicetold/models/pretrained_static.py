@@ -85,15 +85,6 @@ class PretrainedStatic(TwoTower):
             summed = summed + product(features, self.change, but=UNKNOWN_TOKEN) @ self.directions
         return Encoding(summed)
 
-    def linear_maps(self) -> tuple[Float[Tensor, "V D"], Float[Tensor, "V D"]]:
-        """Return (V, D) contribution of each token to an embedding, the same for queries and documents."""
-        table: Tensor = self.table
-        if self.trained == "low_rank":
-            table = table + self.change @ self.directions
-        elif self.trained == "token_weights":
-            table = table * self.log_weight.exp()[:, None]
-        return table, table
-
 
 def _start(vectors: Float[np.ndarray, "T _"], width: int, embedding: int, init: str) -> Float[Tensor, "V D"]:
     """Return the table at the start; the unknown token has no vector.

@@ -49,22 +49,6 @@ class Searchable(Protocol):
 
 
 @runtime_checkable
-class Linear(Searchable, Protocol):
-    """A family whose embeddings are linear in the feature row, up to the length of each embedding.
-
-    A score is then a sum over pairs of a left and a right column.
-    """
-
-    def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
-        """Return what each of V feature columns adds to the search vectors of a text, as query and as document.
-
-        Two (V, E) maps, dense, or sparse rows for the lexical families; the same object twice where the roles do not
-        differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.
-        """
-        ...
-
-
-@runtime_checkable
 class Comparing(Protocol):
     """A family that judges a pair by features of both texts."""
 

@@ -30,9 +30,9 @@ Floats = NDArray[np.float32]
 
 
 class ColumnEncoder(ABC):
-    """Base of the encoders below; `scoring.EncoderInUse` says what each member is."""
+    """Base of the encoders below."""
 
-    searchable = linear = score_is_dot_product = True
+    searchable = score_is_dot_product = True
     shapes: Mapping[str, tuple[int, ...]] = {}
     """Of the weights, by the names that they have in the family."""
 
@@ -45,7 +45,7 @@ class ColumnEncoder(ABC):
         return {}
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `scoring.search_matrices`."""
+        """See `reading.search_matrices`."""
         if np.array_equal(texts, np.arange(len(rows))):
             return self.vectors(rows)
         taken = rows.to_scipy()[texts]
@@ -63,10 +63,6 @@ class ColumnEncoder(ABC):
     @abstractmethod
     def vectors(self, rows: CsrRows) -> tuple[Matrix, Matrix]:
         """Return (N, D) as queries and as documents; the same object twice where the roles do not differ."""
-
-    @abstractmethod
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return the part of each column, as query and as document; see `models.protocol.Linear`."""
 
 
 class CosineOfRows(ColumnEncoder):
@@ -89,11 +85,6 @@ class CosineOfRows(ColumnEncoder):
         unit = sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
         return unit, unit
 
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, V) one dimension per column."""
-        identity = sp.identity(self.width, np.float32, format="csr")
-        return identity, identity
-
 
 class Bm25(ColumnEncoder):
     """`bm25`: the sum of counts times impacts, in both directions.
@@ -109,11 +100,6 @@ class Bm25(ColumnEncoder):
         """Return (N, V) [counts | impacts] and half of [impacts | counts]."""
         matrix = rows.to_scipy()
         return matrix, self._swapped(matrix)
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, V) one dimension per column."""
-        identity = sp.identity(self.width, np.float32, format="csr")
-        return identity, self._swapped(identity)
 
     def _swapped(self, matrix: Any) -> Any:
         columns = (matrix.indices + self.width // 2) % self.width
@@ -172,10 +158,6 @@ class Table(ColumnEncoder):
         """Return (n, L, D) rows of the table, in 32 bits."""
         rows: Floats = self.table.take(columns, axis=0)
         return rows
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, D) the table; the same for queries and documents."""
-        return self.table, self.table
 
 
 class StaticTable(Table):

@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +60,8 @@ class Part:
     weight: float
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """Ways of comparing texts, by name, with weights that add up to 1.
-
-    Args:
-        parts: by name.
-    """
-
-    parts: Mapping[str, Part]
+Mixture: TypeAlias = Mapping[str, Part]
+"""Ways of comparing texts, by name, with weights that add up to 1."""
 
 
 # Weights: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
@@ -82,20 +75,18 @@ _VECTORS = {
     "pretrained_on": "WordLlama: Quora duplicates, AllNLI, duplicates of StackExchange, MS MARCO and others",
     "seen": ["quora", "nli", "stsb"],
 }
-_TABLE: dict[str, Any] = {
+TABLE: dict[str, Any] = {
     "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
     "embedding": 256,
     "init": "pretrained",
 }
-_TABLE |= {"trained": "table", "rank": 1, "input_dropout": 0.0}
-LEXICAL = Mixture({"letters": Part(_LETTERS, _COSINE, 0.7), "words": Part(_WORDS, _COSINE, 0.3)})
-WITH_VECTORS = Mixture(
-    {
-        "letters": Part(_LETTERS, _COSINE, 0.35),
-        "words": Part(_WORDS, _COSINE, 0.15),
-        VECTORS: Part(_VECTORS, _TABLE, 0.5),
-    }
-)
+TABLE |= {"trained": "table", "rank": 1, "input_dropout": 0.0}
+LEXICAL = {"letters": Part(_LETTERS, _COSINE, 0.7), "words": Part(_WORDS, _COSINE, 0.3)}
+WITH_VECTORS = {
+    "letters": Part(_LETTERS, _COSINE, 0.35),
+    "words": Part(_WORDS, _COSINE, 0.15),
+    VECTORS: Part(_VECTORS, TABLE, 0.5),
+}
 PACKAGE = "wordllama"
 FILES = {  # in the package, as in conf/pretrained/wordllama.yaml
     "tokenizer.json": "tokenizers/l2_supercat_tokenizer_config.json",
@@ -125,7 +116,7 @@ class Fitted(Ensemble):
     def __init__(self, texts: Sequence[str], compared: Mixture) -> None:
         if not texts:
             raise ValueError("there are no texts to fit to")
-        weights = Weights(tuple(part.weight for part in compared.parts.values()))
+        weights = Weights(tuple(part.weight for part in compared.values()))
         vars(self).update(texts=texts, compared=compared, as_documents=True, weights=weights)
         if not any(map(str.isalnum, chain.from_iterable(texts))):
             self.members  # noqa: B018 (raises here what it would raise later)
@@ -138,13 +129,13 @@ class Fitted(Ensemble):
     def members(self) -> Mapping[str, Scorer]:  # type: ignore[override]
         """By name."""
         vectors = {} if self.vectors is None else {VECTORS: self.vectors}
-        others = {name: part for name, part in self.compared.parts.items() if name not in vectors}
+        others = {name: part for name, part in self.compared.items() if name not in vectors}
         return {name: _member(part, self.texts) for name, part in others.items()} | vectors
 
     @cached_property
     def vectors(self) -> Scorer | None:
         """The member of vectors; None without it."""
-        part = self.compared.parts.get(VECTORS)
+        part = self.compared.get(VECTORS)
         return None if part is None else _member(part, self.texts)
 
     @cached_property
@@ -171,7 +162,7 @@ def save_fitted_to(folder: Path, fitted: Fitted, *, name: str) -> None:
     with TemporaryDirectory() as temporary:
         places = {member: Path(temporary, member) for member in fitted.members}
         for member, scorer in fitted.members.items():
-            part = fitted.compared.parts[member]
+            part = fitted.compared[member]
             source = part.features.get("pretrained_on")
             save_scorer(
                 places[member],
@@ -217,7 +208,7 @@ def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.fl
         return searched
     if not isinstance(model, Ensemble) or VECTORS not in model.members:
         return None
-    part = searched.tocsc()[:, -_TABLE["embedding"] :].toarray()
+    part = searched.tocsc()[:, -TABLE["embedding"] :].toarray()
     length = np.linalg.norm(part, axis=1, keepdims=True)
     return np.asarray(np.divide(part, length, out=np.zeros_like(part), where=length > 0), np.float32)
 

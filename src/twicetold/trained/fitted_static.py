@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, unlabelled
+from twicetold.trained.fitted import COSINE, TABLE, UNTRAINED, fitted_data, unlabelled
 from twicetold.trained.folder_files import refusing
 from twicetold.trained.model_folder import construct, save_scorer
 from twicetold.trained.scoring import Scorer, search_vectors
@@ -54,14 +54,7 @@ class FittedStatic:
                 "max_length": MODEL2VEC_READS if is_model2vec(place) else None,
                 "seen": None,
             }
-            encoder = {
-                "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
-                "embedding": checked_width(place),
-                "init": "pretrained",
-                "trained": "table",
-                "rank": 1,
-                "input_dropout": 0.0,
-            }
+            encoder = {**TABLE, "embedding": checked_width(place)}
             featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
             built = construct(encoder, "models", **featuriser.shape)
             plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)

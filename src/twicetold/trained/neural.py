@@ -16,7 +16,7 @@ from torch import Tensor
 
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows
-from twicetold.models.protocol import Comparing, Encoder, Linear, Searchable
+from twicetold.models.protocol import Comparing, Encoder, Searchable
 from twicetold.neighbours.nearest import Matrix
 
 BATCH = 1024  # texts or pairs encoded at once
@@ -24,7 +24,7 @@ BATCH = 1024  # texts or pairs encoded at once
 
 @dataclass(frozen=True)
 class Neural:
-    """A family's module; `scoring.EncoderInUse` says what each member is.
+    """A family's module, with the members of a `ColumnEncoder`.
 
     Args:
         encoder: any family.
@@ -42,13 +42,8 @@ class Neural:
         """True if it scores by these vectors."""
         return isinstance(self.encoder, Searchable) and self.encoder.score_is_dot_product
 
-    @property
-    def linear(self) -> bool:
-        """True if the vectors are linear in the feature rows."""
-        return isinstance(self.encoder, Linear)
-
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `scoring.search_matrices`."""
+        """See `reading.search_matrices`."""
         encoder = self.encoder
         if not isinstance(encoder, Searchable):
             raise TypeError(
@@ -89,19 +84,6 @@ class Neural:
                 sides = (rows.gather(side[start : start + BATCH]).to(device) for side in (left, right))
                 blocks.append(encoder.compared(*(self.encoder.encode(side) for side in sides)))
         return np.concatenate(blocks)
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """See `models.protocol.Linear`, as matrices.
-
-        Raises:
-            TypeError: if the family is not linear.
-        """
-        if not isinstance(self.encoder, Linear):
-            raise TypeError(f"the scores of {type(self.encoder).__name__} are not sums over terms")
-        with torch.inference_mode():
-            query, document = self.encoder.linear_maps()
-            left = matrix_of(query)
-            return left, left if document is query else matrix_of(document)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the weights by name."""

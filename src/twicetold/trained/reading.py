@@ -9,7 +9,7 @@ Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.columns import ColumnEncoder
+
+if TYPE_CHECKING:
+    from twicetold.trained.neural import Neural
 
 AnyEncoder: TypeAlias = Any
 """A `ColumnEncoder`, or a family's module (`models.protocol.Encoder`), whose type only PyTorch knows."""
@@ -48,38 +51,7 @@ class TextVectors:
         return queries, queries if self.documents is self.queries else self.documents[places]
 
 
-class EncoderInUse(Protocol):
-    """An encoder for feature rows."""
-
-    @property
-    def searchable(self) -> bool:
-        """True if texts have search vectors."""
-
-    @property
-    def score_is_dot_product(self) -> bool:
-        """True if the score of a pair is the dot product of these."""
-
-    @property
-    def linear(self) -> bool:
-        """True if the search vectors are linear in the feature rows, up to their lengths."""
-
-    def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See the function of this name."""
-
-    def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return (P,) score of each pair, where it is no dot product."""
-
-    def pair_features(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return (P, F) features of each pair; F = 0 of a family that has none."""
-
-    def linear_maps(self) -> tuple[Matrix, Matrix]:
-        """Return (V, D) what each of V feature columns adds to the search vectors, as query and as document."""
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return the weights by name."""
-
-
-def in_use(encoder: AnyEncoder) -> EncoderInUse:
+def in_use(encoder: AnyEncoder) -> "ColumnEncoder | Neural":
     """Return an encoder for feature rows: by NumPy itself, or by PyTorch."""
     if isinstance(encoder, ColumnEncoder):
         return encoder

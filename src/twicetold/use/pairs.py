@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
+from twicetold.trained.columns import ColumnEncoder
 from twicetold.trained.drift import Drift
 from twicetold.trained.evidence import no_better_than_one_answer
-from twicetold.trained.reading import in_use
 from twicetold.trained.scoring import Scorer
 from twicetold.use.model import Model
 
 COLUMNS = ("score", "probability", "duplicate")
-PIECE = 2048  # pairs that a family which is not linear scores at once
+PIECE = 2048  # pairs that a family of PyTorch scores at once
 Scores = NDArray[np.float32]
 
 
@@ -100,10 +100,10 @@ def _scored(
 ) -> Iterator[tuple[Block, Scores]]:
     """Yield blocks in order, with (R,) scores.
 
-    A linear family spends its time in NumPy and Arrow, so several blocks are scored at once, each on a thread. Others
-    spend it in PyTorch, which has threads of its own.
+    Lexical and static families spend their time in NumPy and Arrow, so several blocks are scored at once, each on a
+    thread. Others spend it in PyTorch, which has threads of its own.
     """
-    if not (isinstance(model.trained, Scorer) and in_use(model.trained.encoder).linear):
+    if not (isinstance(model.trained, Scorer) and isinstance(model.trained.encoder, ColumnEncoder)):
         for block in blocks:
             left, right = (block.texts(side) for side in pair)
             pieces = [np.empty(0, np.float32)]

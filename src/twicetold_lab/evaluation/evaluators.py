@@ -31,7 +31,6 @@ from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts, pearso
 from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold_lab.evaluation import dedupe_report, pair_intervals
 from twicetold_lab.evaluation.influence import all_pairs_intervals, all_pairs_units
-from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
 from twicetold_lab.evaluation.units import PairedUnits, Units, f1_terms, pearson_terms, verdict_units
@@ -50,14 +49,12 @@ class Report:
         curves: label ("duplicate", or the group) -> ROC curve on test, thinned; with `ON_TRAIN` behind it on train.
         units: test metric -> what a comparison of two models in pairs needs: accuracy and F1 of labelled pairs,
             Pearson's correlation of graded ones, of documents the primary metric.
-        points: operating points of labelled pairs.
     """
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
     curves: dict[str, RocCurve]
     units: dict[str, PairedUnits] = field(default_factory=dict)
-    points: tuple[OperatingPoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,9 +167,8 @@ class Standard:
             "accuracy": verdict_units(verdict, test.label, units),
             "f1": Units.of_rows(f1_terms(verdict, test.label), units, test.label),
         }
-        points = operating_points(val, test, calibration=decision, units=units)
         intervals = {} if few_units(units) else self._pair_intervals(test, decision, units)
-        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, kept, points)
+        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, kept)
 
     def graded_pairs(
         self,

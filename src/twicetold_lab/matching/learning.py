@@ -11,6 +11,7 @@ Shape letters: P pairs, F features, K kinds.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.matching.comparison import CUT, Comparison
-from twicetold.matching.matcher import SENSES, Matcher, set_name
+from twicetold.matching.matcher import LEARNT, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
 from twicetold.tables.columns import codes_of
 from twicetold.trained.fitted import static_vectors
-from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files, topic_files
+from twicetold_lab.matching.sources import LabelledFile, copy_files, same_files
 
 SIZE = 3_000.0  # weight of all pairs together
 RIDGE = 10.0  # precision of coefficients around 0
@@ -174,21 +175,15 @@ def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def generic_numbers(mirror: Path) -> dict[str, Any]:
-    """All sets of numbers of the package, by name: for each sense with vectors and without, and with further columns.
+    """Return all sets of numbers of the package, by name: for copies and the same, with vectors, with further columns.
 
     Args:
         mirror: folder of the public data.
     """
-    with serial_products():  # sums of several threads differ in their last bits
-        return _numbers(mirror)
-
-
-def _numbers(mirror: Path) -> dict[str, Any]:
     numbers = {}
-    of_sense = {"same": same_files, "topic": topic_files, "copies": copy_files}
-    for sense in SENSES:
-        files = of_sense[sense](mirror)
-        for vectors in (False, True):
+    for sense, vectors in product(LEARNT, (False, True)):
+        files = same_files(mirror) if sense == "same" else copy_files(mirror)
+        with serial_products():  # sums of several threads differ in their last bits
             texts = learn([labelled(file, vectors=vectors) for file in files])
             numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
             if sense == "same":

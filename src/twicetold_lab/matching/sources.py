@@ -64,12 +64,6 @@ def same_files(mirror: Path) -> list[LabelledFile]:
     return [*read, quora(mirror), *made_files()]
 
 
-def topic_files(mirror: Path) -> list[LabelledFile]:
-    """Return files whose groups are the same event or topic, or nearly so."""
-    questions = _table(mirror, "mqp", "question", "questions")
-    return [headlines(mirror), captions(mirror), entailed(mirror), quora(mirror), questions]
-
-
 def copy_files(mirror: Path) -> list[LabelledFile]:
     """Return files of which some rows are copied with small changes; another wording of the same is another text."""
     return [copied(file) for file in same_files(mirror) if not file.name.endswith(" all")] + [copied(headlines(mirror))]
@@ -111,23 +105,6 @@ def headlines(mirror: Path) -> LabelledFile:
         if row[5] in chosen and count[row[5]] <= STORY:
             kept.append(row)
     return LabelledFile("headlines", "headlines", [row[1] for row in kept], [row[5] for row in kept])
-
-
-def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
-    """Return captions and forum posts of the STS benchmark; pairs with at least this score are duplicates."""
-    lines = (mirror / "stsbenchmark/sts-train.csv").read_text(encoding="utf-8").split("\n")
-    rows = [row for row in (line.rstrip("\r").split("\t") for line in lines) if len(row) > 6 and row[0] != "main-news"]
-    group = _joined((row[5], row[6]) for row in rows if float(row[4]) >= least)
-    texts = sorted({text for row in rows for text in row[5:7]})[:ROWS]
-    return LabelledFile("stsb", "captions", texts, [group(text) for text in texts])
-
-
-def entailed(mirror: Path) -> LabelledFile:
-    """Return sentences, each with one that follows from it and one that contradicts it."""
-    with (mirror / "nli/nli_for_simcse.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))[: ROWS // 3]
-    texts = [row[part] for row in rows for part in ("sent0", "sent1", "hard_neg")]
-    return LabelledFile("nli", "captions", texts, [f"{n}{k}" for n in range(len(rows)) for k in ("", "", " not")])
 
 
 def copied(file: LabelledFile, seed: int = 0) -> LabelledFile:

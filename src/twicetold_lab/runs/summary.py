@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from twicetold import layout
 from twicetold.features.hashing_card import by_view
 from twicetold.trained.provenance import may_have_seen, pretrained_on_of, seen_of
-from twicetold_lab.evaluation.operating_points import OperatingPoint
 from twicetold_lab.evaluation.units import PairedUnits, to_json
 
-POINTS = "operating_points"
 UNITS = "units"  # a list, of which DVC shows nothing among its metrics
 DRAWN_FROM = {"stsb": ("nli",)}
 """Dataset -> sources that texts of it were drawn from. STS-B has sentences of SNLI (Cer et al., SemEval 2017)."""
@@ -33,7 +30,6 @@ def summary(
     *,
     intervals: Mapping[str, tuple[float, float]],
     tuned_how: str,
-    points: Sequence[OperatingPoint],
     units: Mapping[str, PairedUnits],
 ) -> Mapping[str, Any]:
     """Return the content of `layout.SUMMARY`.
@@ -42,7 +38,6 @@ def summary(
         model: the trained model's folder.
         intervals: test metric -> ends of its 95 % interval.
         tuned_how: where the model's settings come from, in words.
-        points: operating points of labelled pairs.
         units: test measure -> what a comparison of two models in pairs needs.
 
     Returns:
@@ -53,7 +48,6 @@ def summary(
     return {
         "epochs": training["epochs"],
         "intervals": intervals,
-        POINTS: [asdict(point) for point in points],
         "parameters": training["parameters"],
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],

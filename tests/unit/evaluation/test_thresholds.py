@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
@@ -16,7 +14,7 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.guarantee import carried_over, guarantee
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision
-from twicetold.evaluation.thresholds import FEWEST_LABELLED, DedupeThresholds, choose, choose_on_labels
+from twicetold.evaluation.thresholds import DedupeThresholds, choose
 from twicetold.neighbours.grouping import RULES, Links, merge
 from twicetold_lab.evaluation.dedupe_report import report
 
@@ -211,54 +209,3 @@ def test_documents_of_one_story_only_are_refused():
     vectors = stories(count=2)
     with pytest.raises(ValueError, match="ranking needs positive and negative pairs"):
         choose(vectors, "story")
-
-
-drawn = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(1, 5)), min_size=20, max_size=60).filter(
-    lambda rows: any(label for _, label, _ in rows)
-)
-
-
-def unpacked(rows):
-    score, label, weight = (np.array(column) for column in zip(*rows))
-    return score / 4, label, weight.astype(float)
-
-
-@given(drawn, st.sampled_from([0.3, 0.5, 0.8]))
-def test_the_threshold_is_the_lowest_with_the_aimed_precision(rows, aimed):
-    score, label, weight = unpacked(rows)
-    (found,) = choose_on_labels(score, label, weight, aimed=[aimed])
-    reached = {}
-    for least in np.unique(score):
-        above = score >= least
-        if above.sum() >= FEWEST_LABELLED:
-            reached[least] = (weight * label)[above].sum() / weight[above].sum()
-    good = [least for least in reached if reached[least] >= aimed]
-    if not good:
-        assert found.threshold is None
-        assert found.precision == pytest.approx(max(reached.values()))
-        return
-    above = score >= found.threshold
-    assert set(score[above]) == set(score[score >= min(good)])
-    assert found.precision == pytest.approx(reached[min(good)])
-    assert found.recall == pytest.approx((weight * label)[above].sum() / (weight * label).sum())
-
-
-@given(drawn)
-def test_a_weight_of_three_is_three_pairs(rows):
-    score, label, weight = unpacked(rows * 3)
-    times = weight.astype(int)
-    repeated = choose_on_labels(np.repeat(score, times), np.repeat(label, times), np.ones(times.sum()))
-    for one, other in zip(choose_on_labels(score, label, weight), repeated, strict=True):
-        if one.threshold is not None:
-            assert other.threshold is not None
-            assert other.threshold <= one.threshold  # more pairs are enough for lower counts of labels
-
-
-def test_a_precision_of_few_labelled_pairs_is_not_promised():
-    score = np.arange(100) / 100
-    label = score >= 1 - (FEWEST_LABELLED - 1) / 100  # one pair too few of 1
-    (found,) = choose_on_labels(score, label, np.ones(100), aimed=[0.99])
-    assert found.threshold is None
-    assert found.precision == pytest.approx((FEWEST_LABELLED - 1) / FEWEST_LABELLED)
-    with pytest.raises(ValueError, match="expected at least 20 labelled pairs, got 5"):
-        choose_on_labels(score[:5], label[:5], np.ones(5))

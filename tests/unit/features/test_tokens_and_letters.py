@@ -43,7 +43,7 @@ def test_a_row_is_the_mean_of_the_tokens_beside_the_letters_at_their_share(tiny_
 def test_tokens_keep_their_vectors_and_letters_begin_as_random_directions_of_the_mean_length(tiny_static):
     shape = joined_of(tiny_static).fit(TRAIN).shape
     tokens, vectors = len(shape["vectors"]), torch.from_numpy(shape["vectors"])
-    table = encoder_of(shape, 512).linear_maps()[0]
+    table = encoder_of(shape, 512).table
     assert table.shape == (shape["width"], 512)
     torch.testing.assert_close(table[:tokens, :256], vectors)
     assert not table[:tokens, 256:].any()

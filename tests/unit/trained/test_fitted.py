@@ -13,7 +13,7 @@ import twicetold
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
 from twicetold.trained.drift import drift_of_text
-from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Fitted, Mixture, Part, mixture, save_fitted_to
+from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Fitted, Part, mixture, save_fitted_to
 from twicetold.trained.scoring import search_vectors
 
 PAIRS = [
@@ -108,11 +108,9 @@ def test_a_text_in_capitals_is_the_same_to_vectors():
 
 def test_models_of_the_earlier_version_read_texts_as_they_did(tmp_path):
     """Their recipes name the featurisers that do not fold."""
-    parts = {
-        name: Part({**part.features, "_target_": LETTERS}, part.encoder, part.weight)
-        for name, part in LEXICAL.parts.items()
+    earlier = {
+        name: Part({**part.features, "_target_": LETTERS}, part.encoder, part.weight) for name, part in LEXICAL.items()
     }
-    earlier = Mixture(parts)
     texts = ["C++ developer", "C# developer", "e\u0301tude"]
     save_fitted_to(tmp_path / "model", Fitted(texts, earlier), name="texts")
     model = twicetold.load(tmp_path / "model")

@@ -21,12 +21,12 @@ def file(questions, tmp_path):
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
-@pytest.mark.parametrize("linear", [True, False])
-def test_blocks_are_scored_as_the_whole_is_and_in_order(family, linear, file, run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("threaded", [True, False])
+def test_blocks_are_scored_as_the_whole_is_and_in_order(family, threaded, file, run, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "BLOCK", 500)
     monkeypatch.setattr("twicetold.use.pairs.PIECE", 3)
-    if not linear:
-        monkeypatch.setattr("twicetold.trained.columns.ColumnEncoder.linear", False)
+    if not threaded:
+        monkeypatch.setattr("twicetold.use.pairs.ColumnEncoder", type(None))
     model, told = twicetold.load(run(family)), []
     with open_rows(file) as rows, write_rows(tmp_path / "out.parquet") as write:
         found = score_file(model, rows, write, choose_pair(rows), progress=told.append)

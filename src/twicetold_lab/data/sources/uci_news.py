@@ -5,13 +5,6 @@ tab-separated fields, no header; quotes are literal text.
 
 The split assigns whole stories, so no story is on two sides. `uci_news_by_time` has the published split of the
 denoising autoencoder with triplet loss.
-
-A corpus does not hold the times of publication. `publication_days` reads them from where its source says them:
-
-- UCI News Aggregator: the column of the raw file. It is the time at which the aggregator found a story, so headlines
-  of one story are seconds apart.
-- The generated headlines: their ids count them in order of publication. A story begins every hour and a half and has
-  five headlines on average, so a headline is taken to follow the one before by a fifth of that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +25,6 @@ FILE = "newsCorpora.csv"
 COLUMNS = ("id", "title", "url", "publisher", "category", "story", "hostname", "timestamp")
 CATEGORIES = {"b": "business", "t": "technology", "e": "entertainment", "m": "health"}
 MILLISECONDS = 86_400_000  # of a day
-HEADLINE_DAYS = 1.5 / 24 / 5  # of the generated headlines, from one to the next on average
-Days = NDArray[np.float64]
 Table = TypeVar("Table", bound=SourceTable)
 
 
@@ -127,26 +118,6 @@ def headline_corpus(
     )
 
 
-def publication_days(corpus: Corpus, raw: Path) -> Days | None:
-    """Return (N,) days since the first document of the source; None if the source knows no times.
-
-    Args:
-        corpus: the documents.
-        raw: the folder of its raw files.
-
-    Raises:
-        FileNotFoundError: if the raw file is not there.
-        ValueError: if a document is not in it, or its time is no number.
-    """
-    source = str(corpus.card.get("source", {}).get("_target_", "")).split(".")
-    if source[-2:] in (["uci_news", "read"], ["uci_news_by_time", "read"]):
-        return _of_uci_news(corpus, raw / FILE)
-    if source[-2:] == ["toy_news", "read"]:
-        numbers = np.asarray(pc.cast(corpus.ids, pa.int64()), np.float64)
-        return np.asarray((numbers - 1) * HEADLINE_DAYS)
-    return None
-
-
 def _slug(url: pa.StringArray) -> pa.StringArray:
     """The last part of each URL's path as words: `http://a.com/b/fed-says-no_1.html?x=y` gives `fed says no 1`."""
     steps = [
@@ -161,19 +132,3 @@ def _slug(url: pa.StringArray) -> pa.StringArray:
     for pattern, replacement in steps:
         url = pc.replace_substring_regex(url, pattern, replacement)
     return pc.utf8_trim_whitespace(url)
-
-
-def _of_uci_news(corpus: Corpus, file: Path) -> Days:
-    rows = read_unquoted(file, COLUMNS)
-    stamps = rows.column("timestamp")
-    place = pc.index_in(corpus.ids, rows.column("id"))
-    times = stamps.take(place)
-    numbers = pc.match_substring_regex(times, r"^[0-9]{1,18}$")
-    if bad := pc.sum(pc.invert(pc.fill_null(numbers, False))).as_py():
-        first = pc.index(pc.fill_null(numbers, False), False).as_py()
-        raise ValueError(
-            f"{file}: expected a time in milliseconds for each document, got {times[first].as_py()!r} for id "
-            f"{corpus.ids[first].as_py()} and none for {bad - 1:,} others: prepare {corpus.name} from this file again"
-        )
-    days = np.asarray(pc.cast(times, pa.int64()), np.float64) / MILLISECONDS
-    return np.asarray(days - days.min())

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.neighbours.components import components
-from twicetold_lab.data.clusters import cluster_card, duplicate_clusters
 from twicetold_lab.data.corpus import UNKNOWN
+from twicetold_lab.data.sources import cluster_card, duplicate_clusters
 
 
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=25))

@@ -148,7 +148,6 @@ def test_pairs_of_one_unit_are_measured_without_intervals(kind, make):
     )
     assert one.metrics == run(kind, val, test).metrics
     assert one.intervals == {"test": {}}
-    assert all(ends == (0, 1) for point in one.points if point.test for ends in point.test.intervals.values())
 
 
 def test_the_top_of_the_ranking_may_steer_training():

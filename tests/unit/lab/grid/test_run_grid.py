@@ -10,8 +10,6 @@ import pytest
 from dvc.repo import Repo
 from dvc.scm import SCMError
 
-from twicetold_lab.grid.dvc_stages import do_without_git
-
 ROOT = Path(__file__).parents[4]
 
 
@@ -24,26 +22,26 @@ def run_grid(monkeypatch):
     return module
 
 
-def test_a_project_without_git_is_one_that_dvc_works_in(tmp_path, monkeypatch):
+def test_a_project_without_git_is_one_that_dvc_works_in(run_grid, tmp_path, monkeypatch):
     """As an archive of a release is, unpacked."""
     (tmp_path / ".dvc").mkdir()
     shutil.copy(ROOT / ".dvc" / "config", tmp_path / ".dvc")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SCMError):
         Repo()
-    assert do_without_git()
-    assert not do_without_git(), "it is set once"
+    assert run_grid.do_without_git()
+    assert not run_grid.do_without_git(), "it is set once"
     with Repo() as repo:
         assert repo.config["core"]["no_scm"]
     assert (tmp_path / ".dvc" / "config").read_bytes() == (ROOT / ".dvc" / "config").read_bytes()
 
 
-def test_in_a_git_repository_dvc_goes_on_to_use_it(tmp_path, monkeypatch):
+def test_in_a_git_repository_dvc_goes_on_to_use_it(run_grid, tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     for folder in (tmp_path, tmp_path / "part"):
         (folder / ".dvc").mkdir(parents=True)
         monkeypatch.chdir(folder)
-        assert not do_without_git()
+        assert not run_grid.do_without_git()
         assert list((folder / ".dvc").iterdir()) == []
 
 

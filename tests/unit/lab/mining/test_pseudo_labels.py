@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from small_corpora import corpus_of
-from twicetold_lab.data.clusters import duplicate_clusters
 from twicetold_lab.data.corpus import UNKNOWN, Pairs
+from twicetold_lab.data.sources import duplicate_clusters
 from twicetold_lab.mining.pseudo_labels import PseudoPairs, mine
 
 TRAIN, VAL, TEST = range(12), (10, 11, 12, 13, 14), (11, 14, 15, 16)

@@ -1,10 +1,6 @@
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
-from twicetold_lab.data.sources import toy_news, uci_news
-from twicetold_lab.data.sources.uci_news import publication_days
+from twicetold_lab.data.sources import uci_news
 
 
 def line(number, title, *, category="b", story="s1", url="http://a.com/x", time=1394470370698):
@@ -102,42 +98,3 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         uci_news.read(write(tmp_path, ["<html>", "</html>"]), name="x")
     with pytest.raises(ValueError, match="empty"):
         uci_news.read(write(tmp_path, [""]), name="x")
-
-
-def read(tmp_path, stamps):
-    lines = [line(n + 1, f"t{n}", category="bt"[n % 2], story=n // 2, time=time) for n, time in enumerate(stamps)]
-    corpus = uci_news.read(write(tmp_path, lines), name="uci_news", splits=(0.4, 0.3, 0.3))
-    return replace(corpus, card={**corpus.card, "source": {"_target_": "twicetold_lab.data.sources.uci_news.read"}})
-
-
-def test_uci_news_says_it_in_milliseconds(tmp_path):
-    stamps = [1394470370698 + n * 43_200_000 for n in range(20)]
-    corpus = read(tmp_path, stamps)
-    assert publication_days(corpus, tmp_path) == pytest.approx(np.arange(20) / 2)
-    by_time = {"_target_": "twicetold_lab.data.sources.uci_news_by_time.read"}
-    split_by_time = replace(corpus, card={**corpus.card, "source": by_time})
-    assert publication_days(split_by_time, tmp_path) == pytest.approx(np.arange(20) / 2)
-
-
-def test_a_time_that_is_no_number_and_a_file_that_is_not_there_are_named(tmp_path):
-    corpus = read(tmp_path, [1, 2, "yesterday", 4] * 5)
-    with pytest.raises(
-        ValueError, match=r"expected a time in milliseconds for each document, got 'yesterday' for id 3"
-    ):
-        publication_days(corpus, tmp_path)
-    (tmp_path / uci_news.FILE).unlink()
-    with pytest.raises(FileNotFoundError):
-        publication_days(corpus, tmp_path)
-
-
-def test_generated_headlines_are_spread_over_their_stories_in_order(tmp_path):
-    corpus = toy_news.read(tmp_path, name="toy_news", stories=48)
-    corpus = replace(corpus, card={**corpus.card, "source": {"_target_": "twicetold_lab.data.sources.toy_news.read"}})
-    days = publication_days(corpus, tmp_path)
-    assert days[0] == 0
-    assert (np.diff(days) > 0).all()
-    assert days[-1] == pytest.approx(48 * 1.5 / 24, rel=0.2)
-
-
-def test_other_sources_know_no_times(news, tmp_path):
-    assert publication_days(news, tmp_path) is None
