@@ -49,6 +49,9 @@ TABLES = {  # file: kind, column of the texts, further columns
     "febrl3": ("persons", "person", ("date_of_birth",)),
     "mqp": ("questions", "question", ()),
 }
+QUORA, NEWS = "quora/quora_duplicate_questions.tsv", "uci_news/newsCorpora.csv"
+STSB, NLI = "stsbenchmark/sts-train.csv", "nli/nli_for_simcse.csv"
+FILES = (*(f"files/{name}.csv" for name in TABLES), QUORA, NEWS, STSB, NLI)  # of the mirror
 WHOLE = ("abt_buy", "walmart_amazon", "itunes_amazon", "fodors_zagats", "dblp_acm", "child_sites")  # have `all`
 
 
@@ -88,7 +91,7 @@ def made_files() -> list[LabelledFile]:
 
 def quora(mirror: Path) -> LabelledFile:
     """Return questions of some pairs; groups are what all pairs of duplicates join."""
-    with (mirror / "quora/quora_duplicate_questions.tsv").open(encoding="utf-8", newline="") as stream:
+    with (mirror / QUORA).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t"))[1:]
     group = _joined((row[1], row[2]) for row in rows if row[5] == "1")
     texts: dict[str, str] = {}
@@ -100,7 +103,7 @@ def quora(mirror: Path) -> LabelledFile:
 
 def headlines(mirror: Path) -> LabelledFile:
     """Return headlines by story, a dozen of each at most."""
-    with (mirror / "uci_news/newsCorpora.csv").open(encoding="utf-8", newline="") as stream:
+    with (mirror / NEWS).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
     stories = sorted({row[5] for row in rows})
     random.Random(0).shuffle(stories)
@@ -115,7 +118,7 @@ def headlines(mirror: Path) -> LabelledFile:
 
 def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
     """Return captions and forum posts of the STS benchmark; pairs with at least this score are duplicates."""
-    lines = (mirror / "stsbenchmark/sts-train.csv").read_text(encoding="utf-8").split("\n")
+    lines = (mirror / STSB).read_text(encoding="utf-8").split("\n")
     rows = [row for row in (line.rstrip("\r").split("\t") for line in lines) if len(row) > 6 and row[0] != "main-news"]
     group = _joined((row[5], row[6]) for row in rows if float(row[4]) >= least)
     texts = sorted({text for row in rows for text in row[5:7]})[:ROWS]
@@ -124,7 +127,7 @@ def captions(mirror: Path, least: float = 3.0) -> LabelledFile:
 
 def entailed(mirror: Path) -> LabelledFile:
     """Return sentences, each with one that follows from it and one that contradicts it."""
-    with (mirror / "nli/nli_for_simcse.csv").open(encoding="utf-8", newline="") as stream:
+    with (mirror / NLI).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))[: ROWS // 3]
     texts = [row[part] for row in rows for part in ("sent0", "sent1", "hard_neg")]
     return LabelledFile("nli", "captions", texts, [f"{n}{k}" for n in range(len(rows)) for k in ("", "", " not")])
