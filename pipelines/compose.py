@@ -26,7 +26,7 @@ from typing import Any
 import yaml
 from hydra import initialize
 
-from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from, matcher_identity
 from twicetold_lab.grid.lock import READS, settings_of
 from twicetold_lab.grid.rendering import (
     KEPT,
@@ -57,6 +57,7 @@ from twicetold_lab.grid.rows import (
 )
 
 STORE = Path("build/composed.json")
+LEARNT = Path("src/twicetold/matching/generic.json")
 KINDS = ("prepare", "pretrained", "train", "self_training", "elsewhere")
 OF_MODELS = ("train", "elsewhere")
 """Kinds of files that are about trained models; those of `train` that are rendered last are ensembles."""
@@ -82,6 +83,10 @@ def main() -> None:
     cells = [Job("train", key, row) for key, row in grid["cells"].items()]
     for kind in KINDS:
         (out / kind).mkdir(parents=True, exist_ok=True)
+    matcher = matcher_identity()
+    (out / "matcher.json").write_text(json.dumps({"code": {"learn_matcher": matcher}}), encoding="utf-8")
+    if matcher not in LEARNT.read_text(encoding="utf-8"):
+        print("the numbers of the matcher were learnt with other features: dvc repro pipelines/matcher/dvc.yaml")
     kept_in(STORE)
     # Before the pool, whose processes then have most of the code parsed.
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory

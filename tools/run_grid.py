@@ -372,7 +372,7 @@ def do_without_git() -> bool:
 
 
 def graph() -> tuple[dict[str, set[str]], set[str]]:
-    """Every stage, with all that it waits for, directly or not; and those that are stale, by what DVC says of each.
+    """Every stage of the grid, with all that it waits for, directly or not; and those that are stale, as DVC says.
 
     A stage that always runs counts as current: whoever asks has just run `compose`, and its output says what changed.
     """
@@ -382,6 +382,8 @@ def graph() -> tuple[dict[str, set[str]], set[str]]:
         waits = repo.index.graph  # an edge leads to what a stage waits for
         for stage in reversed(list(topological_sort(waits))):
             name = stage.addressing
+            if ":" in name:  # pipelines/matcher/dvc.yaml:learn_matcher
+                continue
             before[name] = {other.addressing for other in descendants(waits, stage)}
             if before[name] & stale or (not stage.always_changed and stage.changed()):
                 stale.add(name)

@@ -133,6 +133,9 @@ REACH = {
     "twicetold/evaluation/score_scale twicetold/evaluation/tiles twicetold/neighbours/components": ("all", "all"),
     "twicetold/neighbours/exact_search twicetold/neighbours/nearest twicetold/neighbours/parallel": ("all", "all"),
     "twicetold_lab/evaluation/selection": ("all", "all"),
+    # what compares pairs, and the row `default`, which alone reads the numbers of the matcher
+    "twicetold/matching/pair_features twicetold/matching/terms twicetold/tables/notation": ("some", "some"),
+    "twicetold/matching/records twicetold/matching/generic.json": ("none", "some"),
 }
 REACH = {module: reach for modules, reach in REACH.items() for module in modules.split()}
 """Module -> which trainings and evaluations of params.yaml its edit makes stale.
@@ -158,6 +161,8 @@ def test_an_edit_reaches_these_trainings_and_evaluations_of_the_published_grid(t
     named = {*REACH, *(module for module in reached["train"] if module.startswith(WATCHED) and "__" not in module)}
     words = {0: "none", len(configs): "all"}
     assert {module: tuple(words.get(reached[stage][module], "some") for stage in STAGES) for module in named} == REACH
+    for each in ("pair_features", "generic.json"):
+        assert sum(reached[stage][f"twicetold/matching/{each}"] for stage in STAGES) <= 20, each
 
 
 def read_yaml(file):
@@ -269,6 +274,39 @@ def test_an_edit_of_words_and_rules_makes_the_corpora_that_are_made_of_them_stal
     path.write_bytes(path.read_bytes() + b"\nedited = 1\n")
     assert {name for name, found in prepared().items() if found != first[name]} == changed
     assert code.changed() == set()
+
+
+@pytest.mark.parametrize(
+    ("learnt_by", "files"),
+    [
+        (True, "matching/pair_features matching/records matching/terms matching/candidates matching/comparison"),
+        (True, "matching/regression tables/notation features/folded normal_form trained/fitted"),
+        (False, "matching/matcher matching/generic neighbours/grouping dedupe/options dedupe/groups trained/scoring"),
+        (False, "evaluation/pair_metrics evaluation/ranking models/dssm index/text_index"),
+    ],
+)
+def test_an_edit_of_what_the_matcher_is_learnt_by_makes_its_numbers_stale_and_no_other_edit(code, learnt_by, files):
+    for file in files.split():
+        first = fresh().matcher_identity()
+        code.append(f"src/twicetold/{file}.py", STATEMENT)
+        assert (fresh().matcher_identity() != first) == learnt_by, file
+
+
+@pytest.mark.parametrize(
+    ("file", "stale"),
+    [
+        ("twicetold_lab/matching/sources.py", True),
+        ("twicetold_lab/matching/made.toml", True),
+        ("twicetold_lab/matching/learning.py", True),
+        ("twicetold_lab/matching/measures.py", False),
+        ("twicetold/matching/generic.json", False),  # or the stage would be stale after each run
+        ("twicetold_lab/scoring/held_out.json", False),
+    ],
+)
+def test_numbers_of_the_matcher_are_stale_by_the_files_that_it_learns_from_and_not_by_themselves(code, file, stale):
+    first = fresh().matcher_identity()
+    code.append(f"src/{file}", "\nedited = 1\n")
+    assert (fresh().matcher_identity() != first) == stale
 
 
 def test_every_data_file_of_the_package_belongs_to_a_module():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 NEWS, QUESTIONS = "toy_news", "toy_questions"
 DATA = (NEWS, QUESTIONS)
 
@@ -75,6 +76,19 @@ def test_what_was_deleted_comes_from_the_cache_but_for_costs_which_are_observed_
     costs = {path for path in before if path.endswith("cost.json")}
     assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= costs
     assert len(costs) == len(DATA) * 2
+
+
+def test_a_feature_makes_the_numbers_of_the_matcher_stale_which_no_cell_waits_for(lab):
+    stage, file = "pipelines/matcher/dvc.yaml", "src/twicetold/matching/pair_features.py"
+    assert "up to date" in lab.run("dvc", "status", stage)
+    text = (lab.root / file).read_text()
+    lab.append(file, "\nEDITED = True\n")
+    assert lab.ran() == []
+    assert "code.learn_matcher" in lab.run("dvc", "status", stage)
+    out = lab.run("python", f"{ROOT / 'tools' / 'run_grid.py'}", "--jobs", "1")
+    assert "0 stages ran" in out
+    (lab.root / file).write_text(text)
+    assert lab.ran() == []
 
 
 def test_a_smaller_grid_runs_nothing_and_its_report_has_no_other_cells(lab):

@@ -234,7 +234,7 @@ def _compared(
     The third is what `Prepared.same` is.
     """
     from twicetold.matching.comparison import Comparison  # with faiss
-    from twicetold.matching.matcher import Matcher
+    from twicetold.matching.generic import generic_matcher
 
     among = None
     if limits is not None and vectors is not None:
@@ -246,7 +246,7 @@ def _compared(
         sense=options.sense,
         among=among,
     )
-    same, decision = replace(comparison, matcher=Matcher.generic(vectors=comparison.vectors is not None)), LOG_ODDS
+    same, decision = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None)), LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
     elif constraints:

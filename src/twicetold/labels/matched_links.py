@@ -39,6 +39,7 @@ from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, TargetLinks
 from twicetold.files import write_file
 from twicetold.labels.sampling import Ints
 from twicetold.matching.candidates import NEAREST
+from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import fit_logistic
@@ -163,8 +164,8 @@ class MatchedLinks:
         """
         columns = candidates.columns
         if matcher is None:
-            matcher = Matcher.generic(vectors=True)
-            matcher = matcher if set(matcher.names) <= set(columns) else Matcher.generic(vectors=False)
+            matcher = generic_matcher(vectors=True)
+            matcher = matcher if set(matcher.names) <= set(columns) else generic_matcher(vectors=False)
         fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
         for number in range(FOLDS):  # each pair by a matcher of the other folds
             here = fold == number

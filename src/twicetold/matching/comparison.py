@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from twicetold.matching.candidates import EXACT, NEAREST, Ends, Pairs, candidates, lexical_rows, pair_dots
+from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
@@ -130,7 +131,7 @@ class Comparison:
         terms, vectors = Terms.of_folded(folded), encode([texts[number] for number in order.tolist()], order)
         inside = None if among is None else lambda both: among(both, vectors, order)
         pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside)
-        matcher = matcher or Matcher.generic(sense, vectors=vectors is not None, records=bool(also))
+        matcher = matcher or generic_matcher(sense, vectors=vectors is not None, records=bool(also))
         return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
 
     def __len__(self) -> int:

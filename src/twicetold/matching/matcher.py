@@ -8,18 +8,14 @@ kind to the next is its covariance:
 
     β ~ N(μ, τ² I + 1/K Σ_k d_k d_kᵀ),   d_k = coefficients of kind k − μ
 
-so that a person's first answers move the coefficients as kinds differ, and only many answers move them otherwise. The
-numbers are JSON in the package.
+so that a person's first answers move the coefficients as kinds differ, and only many answers move them otherwise. Its
+numbers are in the package (`matching.generic`).
 
 Shape letters: P pairs, F features, K kinds, A answers.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,15 +23,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from twicetold.matching.regression import Floats, fit_logistic
-from twicetold.matching.senses import SENSES as SENSES
-from twicetold.matching.senses import Sense as Sense
 
 if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
 
-GENERIC = "generic.json"
-LEARNT: tuple[Sense, ...] = ("copies", "same")  # senses that have numbers of their own
-CHECKSUM = "sha256"  # of the other entries of a file of sets of numbers
 DIGITS = 4  # of a stored number
 DECIMALS = 6  # of it at most, as the regression stops at changes of this size
 ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
@@ -65,24 +56,6 @@ class Matcher:
     prior: Floats
     kinds: Floats
     spread: float
-
-    @classmethod
-    def generic(cls, sense: Sense = "same", *, vectors: bool, records: bool = False) -> "Matcher":
-        """Return the one in the package.
-
-        Args:
-            sense: what "the same" means.
-            vectors: whether pairs have a cosine of vectors.
-            records: whether there are features of further columns.
-
-        Raises:
-            ValueError: if the sense is unknown.
-        """
-        if sense not in SENSES:
-            raise ValueError(f"expected one of {', '.join(SENSES)}, got {sense!r}")
-        learnt = sense if sense in LEARNT else "same"  # topics are found by similarity, around what is the same
-        records = records and learnt == "same"  # copies were learnt on texts alone
-        return cls.from_json(_stored()[set_name(learnt, vectors=vectors, records=records)])
 
     def probability(self, columns: "Mapping[str, Column]") -> Floats:
         """Return (P,) of pairs with these features."""
@@ -173,33 +146,6 @@ class Matcher:
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
-
-
-def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
-    """Name a set of numbers in the package."""
-    return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
-
-
-def checksum(sets: Mapping[str, Any]) -> str:
-    """SHA-256 of sets of numbers by name, whatever their order and the white space of the file."""
-    return hashlib.sha256(json.dumps(sets, sort_keys=True).encode()).hexdigest()
-
-
-def read_sets(text: str) -> dict[str, Any]:
-    """Sets of numbers by name, from the JSON that `tools/learn_matcher.py` writes.
-
-    Raises:
-        ValueError: if it is not what was written.
-    """
-    sets: dict[str, Any] = json.loads(text)
-    if sets.pop(CHECKSUM, None) != checksum(sets):
-        raise ValueError("the numbers of the matcher are damaged, as their checksum differs: install twicetold again")
-    return sets
-
-
-@lru_cache(maxsize=1)
-def _stored() -> dict[str, Any]:
-    return read_sets((files(__package__) / GENERIC).read_text(encoding="utf-8"))
 
 
 def _rounded(numbers: Floats) -> Any:

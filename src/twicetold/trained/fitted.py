@@ -215,7 +215,7 @@ def dense_vectors(model: TrainedModel | None, searched: Matrix) -> NDArray[np.fl
 
 def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence[str]) -> Decision:
     from twicetold.matching.candidates import candidates  # with scikit-learn, which loading a model does not need
-    from twicetold.matching.matcher import Matcher
+    from twicetold.matching.generic import generic_matcher
     from twicetold.matching.pair_features import pair_features
     from twicetold.matching.regression import fit_logistic
     from twicetold.matching.terms import Terms
@@ -226,7 +226,7 @@ def _as_the_matcher(model: TrainedModel | None, vectors: Matrix, texts: Sequence
     dense = dense_vectors(model, vectors[rows])
     terms = Terms.of([texts[row] for row in rows.tolist()])
     pairs = candidates(terms, dense)
-    matcher = Matcher.generic(vectors=dense is not None)
+    matcher = generic_matcher(vectors=dense is not None)
     similarity = row_dots(vectors, rows[pairs.left], vectors, rows[pairs.right])
     intercept, slope = fit_logistic(
         np.column_stack([np.ones(len(pairs)), similarity]),

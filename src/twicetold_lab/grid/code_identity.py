@@ -47,6 +47,15 @@ NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
 DESCENT = "twicetold_lab.training.fit.descend"  # code of every training that has something to learn
+MATCHER = ("src/twicetold/matching/records.py", "src/twicetold_lab/matching/sources.py")
+"""What imports all that makes features of pairs, and all that makes the files that the matcher is learnt from."""
+MATCHER_ALONE = (
+    "src/twicetold/matching/comparison.py",
+    "src/twicetold/matching/regression.py",
+    "src/twicetold/trained/fitted.py",
+    "src/twicetold_lab/matching/learning.py",
+)
+"""What else the generic matcher is learnt by, without its imports, which read these very numbers, group and load."""
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
@@ -63,8 +72,13 @@ def code_identity(script: str, config: Any) -> str:
     Raises:
         ValueError: if a `_target_` of the project has no module, or a file cannot be parsed.
     """
-    files = closure(script, frozenset(targets(config)))
-    return hashlib.sha256("".join(f"{file} {_parsed(file)[0]}\n" for file in files).encode()).hexdigest()[:16]
+    return _identity(closure(script, frozenset(targets(config))))
+
+
+def matcher_identity() -> str:
+    """Hash of the code that the numbers of the generic matcher are learnt by: of features, files and the regression."""
+    files = {file for part in MATCHER for file in closure(part, frozenset())}
+    return _identity(sorted({*files, *MATCHER_ALONE}))
 
 
 def learnt_from(config: Config) -> Config:
@@ -91,6 +105,11 @@ def code_now(stage: str, config: Config, parts: Any) -> str:
             "so the result would stand beside a hash that is not its own: call `dvc repro` again, which renders first"
         )
     return code
+
+
+def _identity(files: Iterable[str]) -> str:
+    """Return 16 hexadecimal digits of files in their order."""
+    return hashlib.sha256("".join(f"{file} {_parsed(file)[0]}\n" for file in files).encode()).hexdigest()[:16]
 
 
 @cache

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.matching.comparison import CUT, Comparison
-from twicetold.matching.matcher import LEARNT, Matcher, set_name
+from twicetold.matching.generic import LEARNT, set_name
+from twicetold.matching.matcher import Matcher
 from twicetold.matching.regression import Floats, fit_logistic
+from twicetold.matching.senses import SENSES
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
 from twicetold.tables.columns import codes_of

@@ -49,6 +49,9 @@ TABLES = {  # file: kind, column of the texts, further columns
     "febrl3": ("persons", "person", ("date_of_birth",)),
     "mqp": ("questions", "question", ()),
 }
+QUORA, NEWS = "quora/quora_duplicate_questions.tsv", "uci_news/newsCorpora.csv"
+STSB, NLI = "stsbenchmark/sts-train.csv", "nli/nli_for_simcse.csv"
+FILES = (*(f"files/{name}.csv" for name in TABLES), QUORA, NEWS, STSB, NLI)  # of the mirror
 WHOLE = ("abt_buy", "walmart_amazon", "itunes_amazon", "fodors_zagats", "dblp_acm", "child_sites")  # have `all`
 
 
@@ -82,7 +85,7 @@ def made_files() -> list[LabelledFile]:
 
 def quora(mirror: Path) -> LabelledFile:
     """Return questions of some pairs; groups are what all pairs of duplicates join."""
-    with (mirror / "quora/quora_duplicate_questions.tsv").open(encoding="utf-8", newline="") as stream:
+    with (mirror / QUORA).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t"))[1:]
     group = _joined((row[1], row[2]) for row in rows if row[5] == "1")
     texts: dict[str, str] = {}
@@ -94,7 +97,7 @@ def quora(mirror: Path) -> LabelledFile:
 
 def headlines(mirror: Path) -> LabelledFile:
     """Return headlines by story, a dozen of each at most."""
-    with (mirror / "uci_news/newsCorpora.csv").open(encoding="utf-8", newline="") as stream:
+    with (mirror / NEWS).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
     stories = sorted({row[5] for row in rows})
     random.Random(0).shuffle(stories)

@@ -3,7 +3,7 @@
 The generic matcher scores the candidate pairs of the texts, and groups are average linkage on its probabilities
 (`matching.comparison`). Nothing is learnt from train. Where the matcher of the package has learnt from files of a
 dataset's kind, the one that was learnt from all other kinds takes its place (`held_out.json`, of
-`tools/learn_matcher.py`).
+`pipelines/learn_matcher.py`).
 
 | metric | groups or scores |
 |---|---|
@@ -34,7 +34,8 @@ from twicetold.evaluation.intervals import Ints
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.matching.comparison import CUT
-from twicetold.matching.matcher import Matcher, read_sets
+from twicetold.matching.generic import generic_matcher, read_sets
+from twicetold.matching.matcher import Matcher
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
 from twicetold_lab.evaluation.evaluators import Report, Standard
@@ -108,7 +109,7 @@ def _matcher(data: str) -> Matcher:
     """Return the generic matcher, learnt without files of the kind of a dataset."""
     stored = read_sets((files(__package__) / HELD_OUT).read_text(encoding="utf-8"))
     kind = kind_of(data)
-    return Matcher.from_json(stored[kind]) if kind in stored else Matcher.generic(vectors=True)
+    return Matcher.from_json(stored[kind]) if kind in stored else generic_matcher(vectors=True)
 
 
 def _compared(corpus: Corpus, split: str, classes: Sequence[str]) -> Labelled:

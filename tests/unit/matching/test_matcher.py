@@ -9,9 +9,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from twicetold.matching.comparison import Comparison
-from twicetold.matching.matcher import SENSES, Matcher, read_sets
+from twicetold.matching.generic import generic_matcher, read_sets
+from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.matching.regression import fit_logistic
+from twicetold.matching.senses import SENSES
 
 DRAW = np.random.default_rng(0)
 COLUMNS = {"a": DRAW.normal(size=200).astype(np.float32), "b": DRAW.normal(size=200).astype(np.float32)}
@@ -133,7 +135,7 @@ def test_the_package_has_numbers_for_the_features_of_a_file(sense: str, vectors:
         encode=lambda _, order: np.eye(3, dtype=np.float32)[order] if vectors else None,
         also=[["1", "2", "3"]] if records else (),
     )
-    matcher = Matcher.generic(sense, vectors=vectors, records=records)  # type: ignore[arg-type]
+    matcher = generic_matcher(sense, vectors=vectors, records=records)  # type: ignore[arg-type]
     assert set(matcher.names) <= set(compared.columns)
     probability = matcher.probability(compared.columns)
     assert ((probability >= 0) & (probability <= 1)).all()
@@ -141,12 +143,12 @@ def test_the_package_has_numbers_for_the_features_of_a_file(sense: str, vectors:
 
 def test_an_unknown_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="copies, same, topic"):
-        Matcher.generic("gist", vectors=False)  # type: ignore[arg-type]
+        generic_matcher("gist", vectors=False)  # type: ignore[arg-type]
 
 
 def test_questions_begin_with_the_least_certain_pair_and_ask_for_none_twice() -> None:
     texts = [f"{colour} garden hose {size} m" for colour in ("red", "blue", "black") for size in range(1, 9)]
-    compared, matcher = Comparison.of(texts), Matcher.generic(vectors=False)
+    compared, matcher = Comparison.of(texts), generic_matcher(vectors=False)
     doubt = np.abs(matcher.probability(compared.columns) - 0.5)
     asked = questions(compared, matcher).tolist()
     assert doubt[asked[0]] == pytest.approx(doubt.min())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.generic import generic_matcher
 from twicetold_lab.matching import made
 from twicetold_lab.matching.learning import labelled
 from twicetold_lab.matching.sources import LabelledFile
@@ -19,7 +19,7 @@ def rows() -> list[script.Row]:
         "by length": lambda file: np.array([len(text) for text in file.texts]),
         "columns": lambda file: np.arange(len(file.texts)) if file.also else None,
     }
-    matcher = Matcher.generic(vectors=False)
+    matcher = generic_matcher(vectors=False)
     files = [
         LabelledFile("names", "names", *(part[:100] for part in made.names(80))),
         LabelledFile("tickets", "tickets", *(part[:100] for part in made.tickets(80)), {"day": ["monday"] * 100}),

@@ -8,7 +8,7 @@ import pytest
 import twicetold
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.generic import generic_matcher
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.matching.sources import kind_of
 from twicetold_lab.scoring.without_labels import WithoutLabels, _matcher, row_pairs
@@ -55,7 +55,7 @@ def test_pairs_of_rows_are_those_of_their_texts_and_equal_texts_come_first():
 
 def test_data_of_a_kind_that_the_matcher_learnt_from_are_judged_by_one_that_did_not(news):
     assert (kind_of("abt_buy"), kind_of("quora_wang"), kind_of("uci_news")) == ("products", "questions", "")
-    generic = Matcher.generic(vectors=True)
+    generic = generic_matcher(vectors=True)
     assert len(_matcher("abt_buy").kinds) == len(generic.kinds) - 1
     assert np.array_equal(_matcher("uci_news").coefficients, generic.coefficients)
     with pytest.raises(ValueError, match="of which some are duplicates"):
