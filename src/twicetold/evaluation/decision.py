@@ -90,11 +90,6 @@ def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, 
     return Decision(_best_cut(score, positive, negative, aim), *_platt(score, positive, negative))
 
 
-def best_threshold(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim) -> float:
-    """Return the threshold of `decide_weighted` alone, of labels in which both classes occur."""
-    return _best_cut(*_by_score(scores, labels, weights), aim)
-
-
 def sigmoid(log_odds: Floats) -> Floats:
     """Return 1 / (1 + exp(-x)), without overflow."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))

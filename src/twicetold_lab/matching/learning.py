@@ -11,6 +11,7 @@ Shape letters: P pairs, F features, K kinds.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -179,15 +180,10 @@ def generic_numbers(mirror: Path) -> dict[str, Any]:
     Args:
         mirror: folder of the public data.
     """
-    with serial_products():  # sums of several threads differ in their last bits
-        return _numbers(mirror)
-
-
-def _numbers(mirror: Path) -> dict[str, Any]:
     numbers = {}
-    for sense in LEARNT:
+    for sense, vectors in product(LEARNT, (False, True)):
         files = same_files(mirror) if sense == "same" else copy_files(mirror)
-        for vectors in (False, True):
+        with serial_products():  # sums of several threads differ in their last bits
             texts = learn([labelled(file, vectors=vectors) for file in files])
             numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
             if sense == "same":

@@ -4,7 +4,6 @@ Shape letters: n rows, P pairs, A answers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,33 +21,9 @@ BLEND = 0.5  # weight of letters and words beside vectors, as of the default of 
 PER_ROUND = 5  # questions between two updates
 
 
-def by_matcher(one: Labelled, matcher: Matcher, answered: Sequence[int] = ()) -> GroupScores:
-    """Return scores of average linkage on the matcher's probabilities; pairs that were answered are known."""
-    probability = matcher.probability(one.comparison.columns)
-    known = np.asarray(answered, np.int64)
-    probability[known] = one.same[known]
-    return group_scores(one.groups(probability), one.file.truth)
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """Meaning of a matcher's probabilities of at least a level: the mean of them, and the share that matches.
-
-    NaN where there are none.
-    """
-
-    pairs: int
-    said: float
-    precision: float
-
-
-def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
-    """Return the meaning over the candidate pairs whose probability is at least `level`."""
-    probability = matcher.probability(one.comparison.columns)
-    kept = probability >= level
-    if not kept.any():
-        return Meaning(0, float("nan"), float("nan"))
-    return Meaning(int(kept.sum()), float(probability[kept].mean()), float(one.same[kept].mean()))
+def by_matcher(one: Labelled, matcher: Matcher) -> GroupScores:
+    """Return scores of average linkage on the matcher's probabilities."""
+    return group_scores(one.groups(matcher.probability(one.comparison.columns)), one.file.truth)
 
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
@@ -70,27 +45,21 @@ def best_threshold(one: Labelled, similarity: NDArray[np.float32]) -> GroupScore
     return max((by_threshold(one, similarity, value) for value in tried), key=lambda scores: scores.f1)
 
 
-def answered(
-    one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
-) -> dict[int, GroupScores]:
+def answered(one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int) -> dict[int, GroupScores]:
     """Return scores of `groups_after`, by number of answers."""
-    found = groups_after(one, matcher, budgets, seed=seed, wrong=wrong)
+    found = groups_after(one, matcher, budgets, seed=seed)
     return {budget: group_scores(groups, one.file.truth) for budget, groups in found.items()}
 
 
-def groups_after(
-    one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int, wrong: float = 0.0
-) -> dict[int, NDArray[np.int64]]:
-    """Return (n,) groups after numbers of answers, which are the truth but for a share that is wrong.
+def groups_after(one: Labelled, matcher: Matcher, budgets: Sequence[int], *, seed: int) -> dict[int, NDArray[np.int64]]:
+    """Return (n,) groups after numbers of answers, which are the truth.
 
     Args:
         one: the file.
         matcher: that starts.
         budgets: numbers of answers, ascending.
-        seed: of questions and wrong answers.
-        wrong: share of answers.
+        seed: of questions.
     """
-    draw = np.random.default_rng(seed)
     asked: list[int] = []
     said: list[bool] = []
     groups = {}
@@ -100,7 +69,7 @@ def groups_after(
             if not len(fresh):
                 break
             asked += fresh.tolist()
-            said += (one.same[fresh] ^ (draw.random(len(fresh)) < wrong)).tolist()
+            said += one.same[fresh].tolist()
             matcher = matcher.answered(one.comparison.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.comparison.columns)
         probability[asked] = said

@@ -21,6 +21,7 @@ from twicetold_lab.evaluation.units import from_json as units_from_json
 from twicetold_lab.runs.records import intervals_of, read_metrics, read_object, require
 from twicetold_lab.runs.summary import UNITS, may_be_contaminated
 from twicetold_lab.scoring.cost import FILE, Cost
+from twicetold_lab.scoring.cross_domain import CrossDomain
 
 CLEAN, LISTED, NOT_KNOWN = "no", "listed", "not known"
 """Exposure of a model to a dataset: nothing was pretrained, the sources that are known have it, nobody knows."""
@@ -47,15 +48,6 @@ class Cell:
     def name(self) -> str:
         """The name of its config file, run folder and stages."""
         return layout.cell(self.data, self.model, self.seed) if self.data else self.model
-
-
-@dataclass(frozen=True)
-class CrossDomain:
-    """Results of a model on the test texts of one dataset."""
-
-    metrics: Mapping[str, float]
-    intervals: Mapping[str, tuple[float, float]]
-    """Metric -> ends of its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +154,7 @@ class RunFolder:
         for data, each in read_object(file).items():
             if not isinstance(each, Mapping) or not isinstance(each.get("metrics"), Mapping):
                 raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
-            results[data] = CrossDomain(each["metrics"], intervals_of(each))
+            results[data] = CrossDomain(dict(each["metrics"]), dict(intervals_of(each)))
         return results
 
     @property

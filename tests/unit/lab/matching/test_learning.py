@@ -5,7 +5,7 @@ import pytest
 
 from twicetold_lab.matching import made
 from twicetold_lab.matching.learning import Labelled, group_of_texts, held_out, labelled, learn
-from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher, meaning
+from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher
 from twicetold_lab.matching.sources import LabelledFile, copied
 
 
@@ -71,12 +71,3 @@ def test_copies_that_differ_in_their_group_have_that_of_most_of_them_in_any_orde
     for order in (np.arange(6), np.arange(6)[::-1]):
         groups = group_of_texts(text[order], truth[order].tolist())
         assert groups.tolist() == [1, 0, 2]
-
-
-def test_the_meaning_of_a_level_is_the_share_of_its_pairs_that_match(files: list[Labelled]) -> None:
-    matcher = learn(files)
-    low, high = (meaning(files[0], matcher, level) for level in (0.0, 0.7))
-    assert low.pairs == len(files[0].same) > high.pairs
-    assert low.precision == pytest.approx(files[0].same.mean())
-    assert high.said >= 0.7
-    assert np.isnan(meaning(files[0], matcher, 1.1).precision)
