@@ -22,7 +22,7 @@ from omegaconf import DictConfig
 from twicetold.errors import readable_errors
 from twicetold_lab.grid.jobs import Job, Result, as_job
 from twicetold_lab.grid.multirun import name_folder
-from twicetold_lab.grid.observation import epochs_logged, log, tell, tracked
+from twicetold_lab.grid.observation import log, logger_of, tell, tracked
 from twicetold_lab.grid.settings import run_script
 from twicetold_lab.grid.training import begin, finished_earlier, fit, save
 
@@ -40,8 +40,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     if (earlier := finished_earlier(training, out)) is not None:
         return earlier
     with tracked(training) as run:
-        with epochs_logged(training, run) as on_epoch:
-            trained = fit(training, on_epoch)
+        trained = fit(training, logger_of(training, run))
         save(training, trained, out)
         result = log(training, trained, out, run)
     tell(training, trained, result, out, run)

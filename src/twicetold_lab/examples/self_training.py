@@ -25,8 +25,8 @@ PSEUDO_LABELS, SIMILARITIES = "pseudo_labels", "similarities"
 M = TypeVar("M", bound=Mined)
 
 
-@dataclass(frozen=True)
-class PseudoLabels:
+@dataclass(frozen=True, kw_only=True)
+class PseudoLabels(LabelledPairs):
     """The labelled pairs of train, and those that a trained model labelled.
 
     A label of the model, a probability, joins no groups: chains of pairs that are only likely the same would end in
@@ -40,9 +40,6 @@ class PseudoLabels:
     """
 
     mined: str
-    strategy: str
-    group: str
-    duplicates_only: bool = False
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """Return one example per pair, those that people labelled first.
@@ -51,7 +48,7 @@ class PseudoLabels:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only).index(corpus, triplets)
+        labelled = super().index(corpus, triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
         pseudo = mined_with_model(PseudoPairs, corpus, self.mined, PSEUDO_LABELS)

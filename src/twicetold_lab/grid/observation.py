@@ -74,9 +74,8 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-@contextmanager
-def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
-    """Provide a callback for the metrics of each epoch: MLflow and the sweep."""
+def logger_of(training: Training, run: tracking.TrackedRun) -> OnEpoch:
+    """Return a callback for the metrics of each epoch: MLflow and the sweep."""
     job = training.job
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
@@ -84,7 +83,7 @@ def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEp
         if job is not None:
             job.on_epoch(metrics, epoch)
 
-    yield on_epoch
+    return on_epoch
 
 
 def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRun) -> Result:

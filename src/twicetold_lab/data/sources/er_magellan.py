@@ -62,13 +62,11 @@ def read(
     values = _values(records, columns)
     corpus = pair_corpus(
         name=name,
-        kind="labelled_pairs",
         texts=_texts(values),
         left=left,
         right=right,
         label=np.asarray(pc.equal(table["label"], "1")).astype(np.float32),
         side=np.repeat(np.arange(len(SPLITS), dtype=np.int8), [len(rows) for rows in files]),
-        positive=1,
         seed=seed,
         limit=limit,
         card=official_card(counts),

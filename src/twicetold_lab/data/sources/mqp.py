@@ -56,13 +56,11 @@ def read(
     label = np.asarray(pc.equal(rows.column("label"), "1")).astype(np.float32)[first]
     return pair_corpus(
         name=name,
-        kind="labelled_pairs",
         texts=texts,
         left=left,
         right=right,
         label=label,
         side=by_component(len(texts), left, right, splits=splits, seed=seed),
-        positive=1,
         seed=seed,
         limit=limit,
         card={"split": "disjoint", **counts, "repeated_pairs": len(rows) - len(left)},

@@ -93,13 +93,11 @@ def read(
         side[train] = np.where(drawn == VAL, VAL, TRAIN)
     return pair_corpus(
         name=name,
-        kind="labelled_pairs",
         texts=texts,
         left=one,
         right=other,
         label=np.asarray(pc.is_in(table[label], pa.array([*same]))).astype(np.float32),
         side=side,
-        positive=1,
         seed=seed,
         limit=limit,
         card={**official_card(counts), "undecided": int((~decided).sum())},

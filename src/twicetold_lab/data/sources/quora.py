@@ -168,14 +168,12 @@ def read(
             card["repeated_pairs_left_out"] = len(left) - len(first)
     return pair_corpus(
         name=name,
-        kind="labelled_pairs",
         ids=questions.ids,
         texts=questions.texts,
         left=questions.left,
         right=questions.right,
         label=questions.label,
         side=side,
-        positive=1,
         seed=seed,
         limit=limit,
         card=card,

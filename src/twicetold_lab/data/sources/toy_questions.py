@@ -61,14 +61,12 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, famil
     kinds = Counter(pair.kind for pair in pairs)
     return pair_corpus(
         name=name,
-        kind="labelled_pairs",
         ids=pa.array([f"q{1 + i}" for i in range(len(texts))]),
         texts=texts,
         left=left,
         right=right,
         label=np.array([pair.kind == DUPLICATE for pair in pairs], dtype=np.float32),
         side=by_group(family, splits=FRACTIONS, seed=seed),
-        positive=1,
         seed=seed,
         limit=limit,
         card={"seed": seed, "split": "family", "rows": len(pairs), "kinds": dict(sorted(kinds.items()))},

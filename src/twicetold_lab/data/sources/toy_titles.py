@@ -71,14 +71,12 @@ def read(
     texts = [article.title for article in articles] + [article.body for article in articles]
     return pair_corpus(
         name=name,
-        kind="labelled_pairs",
         ids=pa.array([f"{kind} {1 + row}" for kind in ("title", "body") for row in range(count)]),
         texts=pa.array(texts),
         left=left,
         right=count + right,
         label=(left == right).astype(np.float32),
         side=side[left],
-        positive=1,
         seed=seed,
         limit=limit,
         card={"seed": seed, "split": "disjoint", "rows": len(left)},

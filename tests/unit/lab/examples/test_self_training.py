@@ -31,7 +31,7 @@ def mined(tmp_path, questions):
 
 @pytest.mark.parametrize("duplicates_only", [False, True])
 def test_pseudo_labels_come_after_the_labelled_pairs_and_join_no_groups(questions, mined, duplicates_only):
-    index = PseudoLabels(f"{mined}", "random", "cluster", duplicates_only).index(questions, mined)
+    index = PseudoLabels("random", "cluster", duplicates_only, mined=f"{mined}").index(questions, mined)
     labelled = LabelledPairs("random", "cluster", duplicates_only).index(questions, mined)
     kept = [row for row in range(3) if LABEL[row] > 0.5 or not duplicates_only]
     assert index.anchor.tolist() == [*labelled.anchor.tolist(), *(LEFT[row] for row in kept)]
@@ -46,7 +46,7 @@ def test_a_teacher_that_labelled_nothing_changes_nothing(questions, mined, tmp_p
     card = {"train": questions.train_digest()}
     empty = PseudoPairs(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float64), card)
     empty.save(layout.mined_file(tmp_path / "empty", "pseudo_labels"))
-    index = PseudoLabels(f"{tmp_path / 'empty'}", "random", "cluster").index(questions, mined)
+    index = PseudoLabels("random", "cluster", mined=f"{tmp_path / 'empty'}").index(questions, mined)
     for name, values in vars(LabelledPairs("random", "cluster").index(questions, mined)).items():
         np.testing.assert_array_equal(values, getattr(index, name))
 
@@ -70,7 +70,7 @@ def test_similarities_are_two_pairs_of_each_triplet_or_its_margin(questions, min
 @pytest.mark.parametrize("strategy", ["pseudo_labels", "similarities"])
 def test_what_was_not_mined_is_an_error_that_names_the_command(questions, tmp_path, strategy):
     examples = {
-        "pseudo_labels": PseudoLabels(f"{tmp_path}", "random", "cluster"),
+        "pseudo_labels": PseudoLabels("random", "cluster", mined=f"{tmp_path}"),
         "similarities": TeacherSimilarities(f"{tmp_path}", margins=False),
     }[strategy]
     with pytest.raises(FileNotFoundError, match=rf"pipelines/mine_with_model.py data=questions mining={strategy}"):
@@ -79,6 +79,9 @@ def test_what_was_not_mined_is_an_error_that_names_the_command(questions, tmp_pa
 
 def test_what_was_mined_from_another_train_split_is_an_error(questions, mined):
     other = replace(questions, texts=pa.array([f"{text} more" for text in questions.texts.to_pylist()]))
-    for examples in (PseudoLabels(f"{mined}", "random", "cluster"), TeacherSimilarities(f"{mined}", margins=True)):
+    for examples in (
+        PseudoLabels("random", "cluster", mined=f"{mined}"),
+        TeacherSimilarities(f"{mined}", margins=True),
+    ):
         with pytest.raises(ValueError, match="another train split"):
             examples.index(other, mined)
