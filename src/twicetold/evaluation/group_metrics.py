@@ -42,10 +42,8 @@ class GroupScores:
     """Of pairs; 0 if no pair is true."""
     f1: float
     """Of pairs."""
-    b3_precision: float
-    b3_recall: float
     b3: float
-    """Harmonic mean of the two."""
+    """Harmonic mean of B-cubed precision and recall, the means over texts of what their groups share."""
     ari: float
 
 
@@ -70,8 +68,6 @@ def group_scores(predicted: ArrayLike, true: ArrayLike) -> GroupScores:
         precision=confusion.precision,
         recall=confusion.recall,
         f1=confusion.f1,
-        b3_precision=b3_precision,
-        b3_recall=b3_recall,
         b3=2 * b3_precision * b3_recall / (b3_precision + b3_recall),
         ari=_adjusted_rand(confusion),
     )

@@ -123,7 +123,6 @@ def merge(
     rule: Rule,
     threshold: float,
     vectors: Vectors | None = None,
-    missing: float = 0.0,
     positions: Ints | None = None,
     start: Merges | None = None,
 ) -> Merges:
@@ -133,13 +132,12 @@ def merge(
         links: of the texts. Those below the threshold matter only to average linkage without vectors.
         rule: see the head of this module.
         threshold: the least similarity of a merge.
-        vectors: of the texts, for average linkage; without them a pair without a link counts as `missing`.
-        missing: below the threshold.
+        vectors: of the texts, for average linkage; without them a pair without a link counts as 0.
         positions: (n,) ascending, of these texts among all of a larger whole; None: they are the whole.
         start: of average linkage with vectors, merges that come before all others, of several texts with one each.
 
     Raises:
-        ValueError: if the rule is unknown, or `missing` is not below the threshold.
+        ValueError: if the rule is unknown, or a pair without a link counts as much as the threshold.
     """
     strong = links.at_least(threshold)
     match rule:
@@ -151,12 +149,12 @@ def merge(
         case "average" if vectors is not None:
             return _rounds(strong, threshold, _mean_of_vectors(vectors), positions, start)
         case "average":
-            if missing >= threshold:
+            if threshold <= 0:
                 raise ValueError(
-                    f"a pair without a link counts as {missing:g} and must be below the threshold, which is "
-                    f"{threshold:g}: raise the threshold, or give the vectors of the texts"
+                    f"a pair without a link counts as 0 and must be below the threshold, which is {threshold:g}: raise "
+                    "the threshold, or give the vectors of the texts"
                 )
-            return _rounds(links, threshold, _mean_of_links(missing), positions)
+            return _rounds(links, threshold, _mean_of_links, positions)
     raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
 
 
@@ -309,12 +307,8 @@ def _least(edges: _Edges, size: Ints, group: Ints) -> _Edges:
     return whole._replace(similarity=whole.least)
 
 
-def _mean_of_links(missing: float) -> _Measure:
-    def measure(edges: _Edges, size: Ints, group: Ints) -> _Edges:
-        pairs = size[edges.one] * size[edges.other]
-        return edges._replace(similarity=(edges.total + missing * (pairs - edges.links)) / pairs)
-
-    return measure
+def _mean_of_links(edges: _Edges, size: Ints, group: Ints) -> _Edges:
+    return edges._replace(similarity=edges.total / (size[edges.one] * size[edges.other]))
 
 
 def _mean_of_vectors(vectors: Vectors) -> _Measure:

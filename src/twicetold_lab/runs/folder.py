@@ -65,9 +65,9 @@ class RunFolder:
     audit: Mapping[str, Any] | None = None
 
     @classmethod
-    def at(cls, place: Path, *, audit: Mapping[str, Any] | None = None) -> "RunFolder":
+    def at(cls, place: Path) -> "RunFolder":
         """Return the folder at a place, whose name may say which cell it is of."""
-        return cls(place, Cell.of(place.resolve().name), audit)
+        return cls(place, Cell.of(place.resolve().name))
 
     @property
     def name(self) -> str:

@@ -44,7 +44,7 @@ def test_groups_are_those_of_scipy_on_all_similarities(rule, seed, count, thresh
 
 @given(seed=st.integers(0, 10_000), count=st.integers(2, 40), threshold=st.floats(0.05, 0.9), share=st.floats(0, 1))
 @pytest.mark.parametrize("rule", grouping.RULES)
-def test_a_missing_link_counts_as_the_similarity_that_is_given_for_it(rule, seed, count, threshold, share):
+def test_a_missing_link_counts_as_a_similarity_of_0(rule, seed, count, threshold, share):
     rng = np.random.default_rng(seed)
     similar = np.triu(np.where(rng.random((count, count)) < share, rng.random((count, count)), 0), 1)
     similar += similar.T
@@ -151,7 +151,7 @@ def test_no_links_leave_every_text_alone():
     ("change", "message"),
     [
         ({"rule": "ward"}, "expected one of the rules"),
-        ({"missing": 0.5}, "must be below the threshold"),
+        ({"threshold": 0.0}, "must be below the threshold"),
     ],
 )
 def test_wrong_settings_are_named(change, message):
