@@ -17,13 +17,14 @@ import checkout  # noqa: F401 (for its effects)
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.measures import answered, by_matcher, meaning
+from twicetold_lab.matching.measures import answered, by_matcher
 from twicetold_lab.matching.sources import same_files
 
 ANSWERS = (20, 50)
@@ -44,6 +45,27 @@ def main() -> None:
         cells = scores(one, matchers[one.file.kind])
         print(f"| {one.file.name} | " + " | ".join(cells) + " |")
     records(files, matchers)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Meaning of a matcher's probabilities of at least a level: the mean of them, and the share that matches.
+
+    NaN where there are none.
+    """
+
+    pairs: int
+    said: float
+    precision: float
+
+
+def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
+    """Return the meaning over the candidate pairs whose probability is at least `level`."""
+    probability = matcher.probability(one.comparison.columns)
+    kept = probability >= level
+    if not kept.any():
+        return Meaning(0, float("nan"), float("nan"))
+    return Meaning(int(kept.sum()), float(probability[kept].mean()), float(one.same[kept].mean()))
 
 
 def scores(one: Labelled, matcher: Matcher) -> list[str]:

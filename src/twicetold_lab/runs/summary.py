@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from twicetold import layout
-from twicetold.features.hashing_card import by_view
 from twicetold.trained.provenance import may_have_seen, pretrained_on_of, seen_of
 from twicetold_lab.evaluation.units import PairedUnits, to_json
 
@@ -41,10 +40,9 @@ def summary(
         units: test measure -> what a comparison of two models in pairs needs.
 
     Returns:
-        Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
+        Plain containers.
     """
     training = json.loads((model / layout.TRAINING).read_text(encoding="utf-8"))
-    state = model / layout.FEATURISER_STATE
     return {
         "epochs": training["epochs"],
         "intervals": intervals,
@@ -54,5 +52,4 @@ def summary(
         "seen": seen_of(model),
         "tuned_how": tuned_how,
         UNITS: to_json(units),
-        "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }

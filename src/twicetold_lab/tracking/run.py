@@ -6,6 +6,7 @@ does nothing, so that a server that is down is waited for only once.
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -207,12 +208,7 @@ class TrackedRun:
         def write(client: Any) -> str:
             from mlflow.entities import Metric
 
-            from twicetold_lab.tracking.logged_model import log
-
-            assert self._store is not None
-            assert self.id is not None
-            model_id = log(self._store, self.id, model_folder, name=self.name, params=self._params)
-            self._model_id = model_id
+            self._model_id = model_id = self._upload(client, model_folder)
             rows = [
                 Metric(m.key, m.value, m.timestamp, m.step, model_id=model_id, **self._dataset_of(m.key))
                 for m in self._latest.values()
@@ -221,6 +217,26 @@ class TrackedRun:
             return f"models:/{model_id}"
 
         return self._write("log the model", write)
+
+    def _upload(self, client: Any, model_folder: Path) -> str:
+        """Upload a model folder as an output of the run, as it is and without code; returns the id of the model.
+
+        The steps go through the client, because `mlflow.log_model` works on a global current run in a global store.
+        """
+        from mlflow.entities import LoggedModelOutput
+
+        assert self._store is not None
+        assert self.id is not None
+        name, params = re.sub(r"[^\w-]", "-", self.name) or "model", dict(self._params)
+        model = client.create_logged_model(self._store.experiment_id, name=name, source_run_id=self.id, params=params)
+        status = "FAILED"
+        try:
+            client.log_model_artifacts(model.model_id, str(model_folder))
+            client.log_outputs(self.id, models=[LoggedModelOutput(model.model_id, step=0)])
+            status = "READY"
+        finally:
+            client.finalize_logged_model(model.model_id, status)
+        return str(model.model_id)
 
     @contextmanager
     def ending(self) -> Iterator["TrackedRun"]:

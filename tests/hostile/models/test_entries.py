@@ -4,16 +4,17 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from chosen_thresholds import CHOSEN
 from twicetold import layout
 from twicetold.commands._progress import require_usable
-from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, TargetLinks
+from twicetold.evaluation.thresholds import TargetLinks
 from twicetold.files import write_json
 from twicetold.labels.calibration import Calibration, CalibrationPairs, save_calibrated
-from twicetold.neighbours.grouping import RULES
 from twicetold.trained.folder_files import JSON_LIMIT, STATE_LIMIT
 from twicetold.trained.model_folder import LEVELS, load_model
 from twicetold.trained.threshold_record import read_thresholds
@@ -32,19 +33,7 @@ ENTRIES = (
     "notes.txt",
     "a folder within/recipe.json",
 )
-THRESHOLDS = DedupeThresholds(
-    group="story",
-    texts=10,
-    duplicates=3,
-    complete=True,
-    auroc=0.9,
-    average_precision=0.8,
-    slope=1.0,
-    intercept=0.0,
-    f1_threshold=0.5,
-    links=(TargetLinks(0.9, 0.5, 0.9, 0.1),),
-    grouping=tuple(GroupingThreshold(rule, 0.5, 0.5) for rule in RULES),
-)
+THRESHOLDS = replace(CHOSEN, links=(TargetLinks(0.9, 0.5, 0.9, 0.1),))
 
 
 @pytest.fixture(autouse=True)

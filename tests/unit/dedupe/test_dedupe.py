@@ -11,30 +11,17 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import twicetold
+from chosen_thresholds import CHOSEN
 from twicetold import layout
 from twicetold.commands import index as index_command
 from twicetold.dedupe import candidates as module
 from twicetold.dedupe.distinct import first_equal
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks
-from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, TargetLinks
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
-CHOSEN = DedupeThresholds(
-    group="story",
-    texts=101,
-    duplicates=300,
-    complete=True,
-    auroc=0.9,
-    average_precision=0.6,
-    slope=10.0,
-    intercept=-6.0,
-    f1_threshold=0.4,
-    links=(TargetLinks(0.8, 0.7, 0.81, 0.5), TargetLinks(0.9, None, 0.85, 0.1)),
-    grouping=tuple(GroupingThreshold(rule, 0.3, 0.7) for rule in RULES),
-)
 
 
 @pytest.fixture

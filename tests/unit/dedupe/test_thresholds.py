@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from chosen_thresholds import CHOSEN
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds, target_links
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate, MeasuredLinks
-from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, LabelledLinks, TargetLinks
+from twicetold.evaluation.thresholds import GroupingThreshold, LabelledLinks, TargetLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecord
 
@@ -26,13 +27,8 @@ def test_a_target_precision_has_its_threshold_and_one_that_was_not_reached_is_re
         target_links(LABELLED, 0.7)
 
 
-MEASURED = DedupeThresholds(
-    group="story",
-    texts=101,
-    duplicates=300,
-    complete=True,
-    auroc=0.9,
-    average_precision=0.8,
+MEASURED = replace(
+    CHOSEN,
     slope=4.0,
     intercept=-2.0,
     f1_threshold=0.6,
