@@ -23,7 +23,6 @@ from twicetold.matching.comparison import CUT, Comparison
 from twicetold.matching.generic import LEARNT, set_name
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.regression import Floats, fit_logistic
-from twicetold.matching.senses import SENSES
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
 from twicetold.tables.columns import codes_of
