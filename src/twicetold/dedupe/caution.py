@@ -62,7 +62,7 @@ def warnings_of(
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    warnings = [codes_alone(sides[0], sides[1], some.similarity), codes_keep_apart(texts, len(links))]
+    warnings = [codes_alone(sides[0], sides[1], some.similarity) or codes_keep_apart(texts, len(links))]
     if chains is not None:
         if pairs.vectors is None:  # scores are no similarities
             chains = chains._replace(score=float(pairs.probability(np.array([chains.score]))[0]))

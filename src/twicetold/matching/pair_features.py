@@ -115,20 +115,20 @@ def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
-    """Numbers and units. Opposite signs contradict as numbers do, and then equal numbers do not agree: €5 and $5."""
-    both, *alone = _both_and_alone(terms.numbers, left, right)
-    both_signs, *signs_alone = _both_and_alone(terms.signs, left, right)
-    differ, signs_differ = (np.minimum(*each) > 0 for each in (alone, signs_alone))
-    mine, theirs = (numbers + signs for numbers, signs in zip(alone, signs_alone, strict=True))
+    """Numbers, units and signs. Between opposite signs equal numbers do not agree: €5 and $5."""
+    both, mine, theirs = _both_and_alone(terms.numbers, left, right)
+    differ = (mine > 0) & (theirs > 0)
+    opposite = np.minimum(*_both_and_alone(terms.signs, left, right)[1:]) > 0
     units = _sum(terms.units[left].multiply(terms.units[right]))
     measures = _sum(terms.measures[left].multiply(terms.measures[right]))
     return {
-        "numbers_agree": np.log1p(both) * ~signs_differ,
-        "numbers_contradict": (differ | signs_differ).astype(np.float32),
-        "numbers_contradict_all": ((differ & (both == 0)) | (signs_differ & (both_signs == 0))).astype(np.float32),
+        "numbers_agree": np.log1p(both) * ~opposite,
+        "numbers_contradict": differ.astype(np.float32),
+        "numbers_contradict_all": (differ & (both == 0)).astype(np.float32),
         **_ends("numbers_alone", np.log1p(mine), np.log1p(theirs)),
         "units_agree": np.log1p(measures),
         "units_contradict": np.log1p(np.maximum(units - measures, 0)),
+        "signs_contradict": opposite.astype(np.float32),
         "symbols_differ": np.log1p(np.add(*_both_and_alone(terms.symbols, left, right)[1:])),
     }
 

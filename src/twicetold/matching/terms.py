@@ -107,7 +107,8 @@ class Terms:
         """Return terms of texts that are in their normal form."""
         folded = list(map(plain_numbers, folded))
         words = list(map(WORD.findall, folded))
-        squeezed = list(map(squeeze, folded))
+        pieces = [SQUEEZED.sub("\\1\0", text) for text in folded]
+        squeezed = [text.replace("\0", "") for text in pieces]
         present, vocabulary = incidence(words)
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
@@ -134,7 +135,7 @@ class Terms:
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
             codes=codes,
-            contained=_contained(squeezed, spellings),
+            contained=_contained(pieces, spellings),
             symbols=incidence([mark for mark in some if not is_sign(mark)] for some in marks)[0],
             signs=incidence(list(filter(is_sign, some)) for some in marks)[0],
             prefix=prefixes_of(squeezed),
@@ -294,34 +295,45 @@ def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[
     return hashes ^ (hashes >> np.uint64(29))
 
 
-def _contained(squeezed: Sequence[str], codes: Sequence[str]) -> Csr:
-    """Return (N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit."""
+def _contained(pieces: Sequence[str], codes: Sequence[str]) -> Csr:
+    """Return (N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit.
+
+    A number is not cut: `eos70` is not in `eos700`, but it is in `eos-70 12 mp`.
+
+    Args:
+        pieces: N squeezed texts with 0 where they were joined.
+        codes: T.
+    """
     sizes, hashes = np.fromiter(map(len, codes), np.int64, len(codes)), {}
     for size in np.unique(sizes).tolist():
         wanted = np.flatnonzero(sizes == size)
         keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
         order = np.argsort(keys)
         hashes[size] = keys[order], wanted[order]
-    block = np.cumsum(np.fromiter(map(len, squeezed), np.int64, len(squeezed))) // SEARCHED
+    block = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) // SEARCHED
     edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max)).tolist() if codes else []
     found = [(np.empty(0, np.int64),) * 2]
     for start, stop in pairwise(edges):
-        text, code = _codes_within(squeezed[start:stop], hashes)
+        text, code = _codes_within(pieces[start:stop], hashes)
         found.append((start + text, code))
     rows, columns = map(np.concatenate, zip(*found, strict=True))
-    return _ones(rows, columns, (len(squeezed), len(codes)))
+    return _ones(rows, columns, (len(pieces), len(codes)))
 
 
 def _codes_within(
-    squeezed: Sequence[str], codes: Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+    pieces: Sequence[str], codes: Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Texts and the codes that they contain, from sorted hashes of codes and their numbers by size."""
-    lengths = np.fromiter(map(len, squeezed), np.int64, len(squeezed))
-    letters = _points(squeezed)
-    text, ends = np.repeat(np.arange(len(squeezed)), lengths), np.repeat(np.cumsum(lengths), lengths)
-    digits = np.concatenate([[0], np.cumsum((letters >= ord("0")) & (letters <= ord("9")))])
+    points = _points(pieces)
+    letters, joined = points[points > 0], np.append(True, points[:-1] == 0)[points > 0]
+    text = np.repeat(np.arange(len(pieces)), np.fromiter(map(len, pieces), np.int64, len(pieces)))[points > 0]
+    ends = np.searchsorted(text, text, side="right")
+    joined[1:] |= text[1:] != text[:-1]
+    digit = (letters >= ord("0")) & (letters <= ord("9"))
+    digits = np.concatenate([[0], np.cumsum(digit)])
+    cut = np.append(digit & np.append(False, digit[:-1]) & ~joined, False)  # between two digits of one number
     start = np.arange(len(letters))
-    start = start[digits[np.minimum(start + max(codes), ends)] > digits[:-1]]  # no code begins elsewhere
+    start = start[(digits[np.minimum(start + max(codes), ends)] > digits[:-1]) & ~cut[:-1]]  # no code begins elsewhere
     hashes = np.zeros(len(start), np.uint64)
     rows, columns = [], []
     for size in range(1, max(codes) + 1):
@@ -331,7 +343,7 @@ def _codes_within(
         if size in codes:
             keys, number = codes[size]
             place = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
-            there = keys[place] == hashes
+            there = (keys[place] == hashes) & ~cut[start + size]
             rows.append(text[start[there]])
             columns.append(number[place[there]])
     return np.concatenate(rows), np.concatenate(columns)

@@ -34,6 +34,8 @@ RIDGE = 10.0  # precision of coefficients around 0
 OF_FILE = 1.0  # precision of a file's intercept around that of all
 OF_KIND = 100.0  # precision of a kind's coefficients around the mean
 SPREAD = 0.3  # τ of answers
+STATED = {"signs_contradict": -6.0}  # log odds of +5 V and -5 V, which are too rare in labelled files to be learnt
+HELD = 1e9  # precision of what is stated
 MATCHES, OTHERS = 1_500, 4_000  # pairs of a file that are sampled
 LEAST_SCALE = 1e-3
 
@@ -106,13 +108,15 @@ def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
     mean = np.average(rows, axis=0, weights=weights)
     scale = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=weights)) + LEAST_SCALE
     inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
-    start, ridge = np.zeros(1 + len(names)), np.append(1e-3, np.full(len(names), RIDGE))
+    ridge = np.append(1e-3, [HELD if name in STATED else RIDGE for name in names])
+    start = np.append(0.0, [STATED.get(name, 0.0) * each for name, each in zip(names, scale, strict=True)])
     if base is not None:
         known = [names.index(name) for name in base.names]
         slopes = base.coefficients[1:] / base.scale
         start[[1 + place for place in known]] = slopes * scale[known]
         start[0] = base.coefficients[0] + (mean[known] - base.mean) @ slopes
-        ridge[[0, *(1 + place for place in known)]] = OF_KIND
+        at = [0, *(1 + place for place in known)]
+        ridge[at] = np.maximum(ridge[at], OF_KIND)
     prior = fit_logistic(
         np.column_stack([inputs, number[:, None] == np.arange(len(files))]),
         same,

@@ -55,12 +55,12 @@ def signs(text: str) -> set[str]:
 def test_numbers_and_signs_agree_and_contradict_as_sets_do(one: str, other: str) -> None:
     (mine, theirs), (of_one, of_other) = map(numbers, (one, other)), map(signs, (one, other))
     differ, opposite = bool(mine - theirs and theirs - mine), bool(of_one - of_other and of_other - of_one)
-    whole = (differ and not mine & theirs) or (opposite and not of_one & of_other)
-    alone = sorted((len(mine - theirs) + len(of_one - of_other), len(theirs - mine) + len(of_other - of_one)))
+    alone = sorted((len(mine - theirs), len(theirs - mine)))
     features = of_pair(one, other)
     assert features["numbers_agree"] == pytest.approx(0 if opposite else np.log1p(len(mine & theirs)), abs=1e-6)
-    assert features["numbers_contradict"] == (differ or opposite)
-    assert features["numbers_contradict_all"] == whole
+    assert features["numbers_contradict"] == differ
+    assert features["numbers_contradict_all"] == (differ and not mine & theirs)
+    assert features["signs_contradict"] == opposite
     names = ("numbers_alone_smaller", "numbers_alone_larger")
     assert [features[name] for name in names] == pytest.approx(np.log1p(alone), abs=1e-6)
 
@@ -94,6 +94,8 @@ OPPOSITE = [
     ("Is it true that 3 > 2 for all", "Is it true that 3 < 2 for all"),
     ("if (a == b) return x", "if (a != b) return x"),
     ("blood group A+ donor", "blood group A- donor"),
+]
+POINTS = [
     ("Ibuprofen 12.5 mg tablets", "Ibuprofen 125 mg tablets"),
     ("Bag of potatoes 2.5 kg", "Bag of potatoes 25 kg"),
     ("Hex bolt M6x1.0 zinc", "Hex bolt M6x10 zinc"),
@@ -114,7 +116,12 @@ def probability(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITE)
-def test_texts_that_differ_in_a_sign_or_a_point_are_not_taken_for_the_same(one: str, other: str) -> None:
+def test_texts_that_differ_in_a_sign_are_not_taken_for_the_same(one: str, other: str) -> None:
+    assert probability(one, other) < 0.3
+
+
+@pytest.mark.parametrize(("one", "other"), POINTS)
+def test_texts_that_differ_in_a_point_are_less_probable_to_be_the_same(one: str, other: str) -> None:
     assert probability(one, other) < 0.9
 
 

@@ -96,3 +96,20 @@ def test_codes_are_the_same_however_many_letters_are_searched_at_a_time(monkeypa
     monkeypatch.setattr(module, "SEARCHED", 50)
     assert at_once.any()
     np.testing.assert_array_equal(Terms.of(texts).contained.toarray(), at_once)
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("eos70", True),
+        ("eos-70 12 mp", True),
+        ("eos 70", True),
+        ("eos700", False),
+        ("eos7 0", True),
+        ("1 eos70d", True),
+    ],
+)
+def test_a_code_is_not_found_in_a_longer_number(text: str, there: bool) -> None:
+    terms = Terms.of(["the eos70", text])
+    contained = terms.contained.toarray()[:, terms.codes.toarray()[0] > 0]
+    assert contained.tolist() == [[1.0], [float(there)]]
