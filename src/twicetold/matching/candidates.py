@@ -210,10 +210,8 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
 
 def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
     """Sum of the values before each one in its row."""
-    before = np.cumsum(value) - value
-    lengths = np.diff(indptr)
-    start: NDArray[Any] = before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before
-    return np.asarray(before - np.repeat(start, lengths))
+    before = np.append(0, np.cumsum(value))
+    return np.asarray(before[:-1] - np.repeat(before[indptr[:-1]], np.diff(indptr)))
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:

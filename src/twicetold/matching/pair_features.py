@@ -116,9 +116,10 @@ def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     """Numbers, units and signs. Between opposite signs equal numbers do not agree: €5 and $5."""
-    both, mine, theirs = _both_and_alone(terms.numbers, left, right)
-    differ = (mine > 0) & (theirs > 0)
-    opposite = np.minimum(*_both_and_alone(terms.signs, left, right)[1:]) > 0
+    both, *alone = _both_and_alone(terms.numbers, left, right)
+    signs_alone = _both_and_alone(terms.signs, left, right)[1:]
+    differ, opposite = (np.minimum(*each) > 0 for each in (alone, signs_alone))
+    mine, theirs = (numbers + signs for numbers, signs in zip(alone, signs_alone, strict=True))
     units = _sum(terms.units[left].multiply(terms.units[right]))
     measures = _sum(terms.measures[left].multiply(terms.measures[right]))
     return {

@@ -1,5 +1,8 @@
 """Terms of texts: folding, codes that other signs break up, numbers with units, words spelt another way."""
 
+import re
+from itertools import accumulate
+
 import numpy as np
 import pytest
 
@@ -37,8 +40,20 @@ def test_codes_are_found_as_by_a_search_of_strings() -> None:
     assert codes
     assert terms.codes.shape[1]
     names = _names(texts)
-    expected = [[float(name in text) for name in names] for text in squeezed]
+    expected = [[float(_holds(text, name)) for name in names] for text in texts]
     np.testing.assert_array_equal(terms.contained.toarray(), expected)
+
+
+def _holds(text: str, code: str) -> bool:
+    """Whether a code is in the letters and digits of a text, and cuts no number."""
+    pieces = [piece for piece in re.split(r"[\W_]+", text) if piece]
+    letters, edges = "".join(pieces), set(accumulate(map(len, pieces), initial=0))
+
+    def cuts(at: int) -> bool:
+        return at not in edges and letters[at - 1].isdigit() and letters[at].isdigit()
+
+    places = [at for at in range(len(letters)) if letters.startswith(code, at)]
+    return any(not cuts(at) and not cuts(at + len(code)) for at in places)
 
 
 def _names(texts: list[str]) -> list[str]:
