@@ -15,7 +15,7 @@ from twicetold.trained.fitted import WITH_VECTORS
 from twicetold.trained.model_folder import _buildable, construct
 
 CONF = Path(__file__).parents[2] / "conf"
-FITTED = {part.features["_target_"] for part in WITH_VECTORS.parts.values()}
+FITTED = {part.features["_target_"] for part in WITH_VECTORS.values()}
 
 
 def named(group, block=None):

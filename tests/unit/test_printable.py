@@ -107,7 +107,7 @@ def test_commands_and_scripts_print_by_these_functions(folder):
             for name in node.names
         }
         prints = any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree))
-        # report.py prints a leaderboard, of names that `reporting.plain` made printable; checkout.py prints
+        # report.py prints a leaderboard, of names that `reporting` made printable; checkout.py prints
         # the help of a script, which is text of this checkout
         assert not prints or "twicetold.printable.print" in imported or file.name in {"report.py", "checkout.py"}, file
         assert "rich.console.Console" not in imported, file

@@ -13,7 +13,7 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,6 @@ LARGEST_YEAR = 32_767  # that Arrow spells right
 SECONDS_OF_YEAR = 31_556_952
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
 OUT_OF_RANGE = "<value out of range"  # how Arrow begins the text of a value that it cannot spell
-
-Column: TypeAlias = pa.Array | pa.ChunkedArray
 
 
 def delimited_texts(column: pa.ChunkedArray) -> list[str | None]:

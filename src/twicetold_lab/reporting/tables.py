@@ -1,6 +1,6 @@
 """A report as data: sections of sentences, tables and figures.
 
-Nothing here knows how a section is shown: `html`, `markdown` and `plain` render it, and `plain.numbers_csv` writes the
+Nothing here knows how a section is shown: `html`, `markdown` and `reporting` render it, and `reporting` writes the
 values of its tables.
 """
 
