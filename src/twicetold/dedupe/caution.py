@@ -103,7 +103,7 @@ def unknown_texts(count: int, texts: int) -> str | None:
 
 
 def crowded_words(count: int) -> str | None:
-    """A warning of words that were not compared with all others by spelling; None if there are none."""
+    """Warn of words that were not compared with all others by spelling; None if there are none."""
     if not count:
         return None
     return (
@@ -141,7 +141,7 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
 
 
 def codes_keep_apart(texts: Sequence[str], links: int) -> str | None:
-    """A warning if there are hardly any links, though most texts differ from another one only in digits or codes.
+    """Warn if there are hardly any links, though most texts differ from another one only in digits or codes.
 
     Args:
         texts: m distinct ones.

@@ -90,7 +90,7 @@ def dedupe(
 
 
 def _with_values(texts: Sequence[str], also: Sequence[Column]) -> Sequence[str]:
-    """The n texts with the values of further columns beside them, for a person who judges pairs."""
+    """Return the n texts with the values of further columns beside them, for a person who judges pairs."""
     columns = [strings_of(column) for column in also]
     return [" · ".join(filter(None, row)) for row in zip(texts, *columns, strict=True)] if columns else texts
 

@@ -69,7 +69,7 @@ class LinkedRows:
         return np.setdiff1d(np.arange(self.rows[0]), left), np.setdiff1d(np.arange(self.rows[1]), right)
 
     def left_join(self) -> tuple[pa.Array, pa.Array, pa.Array]:
-        """All rows of the left table in order, each with its partners: left row, right row, probability; null if none.
+        """Return all rows of the left table in order with their partners: left row, right row, probability; or null.
 
         Examples:
             >>> import twicetold

@@ -54,7 +54,7 @@ class PairsOfTopics(PairsByVectors):
         return cls(vectors, guessed(vectors, texts), 0.0, same)
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """(C,) scores of pairs."""
+        """Return (C,) scores of pairs."""
         return np.maximum(super().score(left, right), self.as_similarity(self.same.score(left, right)))
 
     def around_same(self, link: LinkThreshold, scored: Links, start: Merges | None) -> tuple[Links, Merges | None]:
@@ -72,7 +72,7 @@ class PairsOfTopics(PairsByVectors):
         return Links.of(scored.count, *sides, similarity), _merged_before(codes, start)
 
     def as_similarity(self, log_odds: Floats) -> Floats:
-        """(C,) the similarities that have the probability of these log odds."""
+        """Return (C,) similarities that have the probability of these log odds."""
         return (log_odds - self.decision.intercept) / self.decision.slope
 
 

@@ -45,7 +45,7 @@ to take, by their positions in it."""
 
 
 def best_cut(probability: NDArray[np.float64], answers: int) -> float:
-    """The probability from which links have the highest expected F1, after answers; `CUT` after few.
+    """Return the probability from which links have the highest expected F1, after answers; `CUT` after few.
 
     It is half of that F1 (Lipton et al. 2014, "Optimal thresholding of classifiers to maximize F1 measure"), so equal
     and nearly equal probabilities need no order.

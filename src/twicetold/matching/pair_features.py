@@ -135,7 +135,7 @@ def _numbers(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 
 def _both_and_alone(rows: Csr, left: Rows, right: Rows) -> tuple[Column, Column, Column]:
-    """(P,) numbers of terms that both texts of a pair have, that the left one has alone, and that the right one has."""
+    """Count (P,) terms that both texts of a pair have, that the left one has alone, and that the right one has."""
     both = _sum(rows[left].multiply(rows[right]))
     return both, _sum(rows[left]) - both, _sum(rows[right]) - both
 

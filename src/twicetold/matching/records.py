@@ -79,5 +79,5 @@ def _nearness(typed: Typed, left: NDArray[np.int64], right: NDArray[np.int64]) -
 
 
 def _numbered(values: Sequence[str]) -> NDArray[np.int64]:
-    """(N,) numbers that are the same where values are."""
+    """Return (N,) numbers that are the same where values are."""
     return np.unique(np.array(values, object).astype(str), return_inverse=True)[1]

@@ -144,7 +144,7 @@ class Terms:
 
 
 def squeeze(text: str) -> str:
-    """The letters and digits of a text with plain numbers, and the points of decimals."""
+    """Return the letters and digits of a text with plain numbers, and the points of decimals."""
     return SQUEEZED.sub(r"\1", text)
 
 
@@ -216,7 +216,7 @@ def unit(rows: Csr) -> Csr:
 
 
 def _plain(number: str) -> str:
-    """A number without zeros before it, with its sign."""
+    """Return a number without zeros before it, with its sign."""
     digits = number.lstrip(MINUS + "0") or "0"
     return "-" * (not number[0].isdecimal()) + "0" * digits.startswith(".") + digits
 
@@ -233,7 +233,7 @@ def numbers_of(parts: Sequence[str]) -> list[str]:
 
 
 def is_sign(symbol: str) -> bool:
-    """True if texts contradict each other by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
+    """Return true if texts contradict by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
     return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
 
 

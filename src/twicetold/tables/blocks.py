@@ -37,7 +37,7 @@ class Block:
         return one_piece(decoded(self.table[column])).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
 
     def rounded(self, decimals: int = 4) -> "Block":
-        """The rows with added numbers rounded, for files that people read."""
+        """Return the rows with added numbers rounded, for files that people read."""
         table = self.table
         for name in self.added:
             if pa.types.is_floating(table[name].type):
@@ -103,7 +103,7 @@ def decoded(column: Any) -> Any:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """The type with texts and bytes in place of views of them, at any depth, as of polars and DataFusion."""
+    """Return the type with texts and bytes in place of views, at any depth, as of polars and DataFusion."""
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
     if pa.types.is_dictionary(kind):

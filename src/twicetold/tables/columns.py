@@ -143,7 +143,7 @@ def strings_of(values: Column) -> list[str]:
 
 
 def keys_of(values: Column) -> list[str]:
-    """(n,) spellings that are equal where values are, whatever their types; empty where one is missing.
+    """Return (n,) spellings that are equal where values are, whatever their types; empty where one is missing.
 
     Texts are in their normal form with single blanks. A number is one however it is spelt (5, 5.0, +5), but 05 is a
     code; a time is one with and without fractions of 0, and midnight is its day.

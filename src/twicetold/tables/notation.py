@@ -87,7 +87,7 @@ def _are_codes(values: Sequence[str]) -> bool:
 
 
 def amount_of(text: str) -> tuple[float, str]:
-    """The number and the unit of a value with plain numbers; NaN if it is no number, or digits that begin with 0."""
+    """Read number and unit of a value with plain numbers; NaN if it is no number, or digits that begin with 0."""
     if (match := AMOUNT.fullmatch(text)) is None:
         return np.nan, ""
     sign, money, number, after = match.groups(default="")
@@ -95,7 +95,7 @@ def amount_of(text: str) -> tuple[float, str]:
 
 
 def days_of(values: Iterable[str]) -> NDArray[np.float64]:
-    """(n,) days since the year 1, without the time of day; NaN for what is no date.
+    """Return (n,) days since the year 1, without the time of day; NaN for what is no date.
 
     In `1/2/2026` the month is first if another value has more than 12 in the second place, the day if one has in the
     first place; it is no date if nothing tells, or both.
@@ -119,7 +119,7 @@ def _day(value: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> float:
 
 
 def plain_numbers(text: str) -> str:
-    """A text whose numbers have a point before decimals, no zeros at their end, and no marks of thousands.
+    """Write numbers of a text with a point before decimals, no zeros at their end, and no marks of thousands.
 
     What has other marks, such as a date or a version, stays as it is.
 

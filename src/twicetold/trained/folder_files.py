@@ -33,7 +33,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def recipes(folder: Path) -> list[dict[str, Any]]:
-    """The recipes of a model and of its members. Errors: `read_recipe`."""
+    """Return the recipes of a model and of its members. Errors: `read_recipe`."""
     read_recipe(folder)
     with refusing(folder):
         return [read_object(file) for file in sorted(folder.rglob(layout.RECIPE))]

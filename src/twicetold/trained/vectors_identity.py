@@ -57,7 +57,7 @@ class VectorProbes:
 
     @classmethod
     def of(cls, width: int, left: Sequence[str], right: Sequence[str], cosine: Sequence[float]) -> "VectorProbes":
-        """The first pairs of texts with their cosines."""
+        """Return the first pairs of texts with their cosines."""
         pairs = [*zip(left, right, cosine, strict=True)][:PROBES]
         return cls(width, tuple(Probe(_digest(one), _digest(other), round(each, 4)) for one, other, each in pairs))
 
