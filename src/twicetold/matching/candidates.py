@@ -5,8 +5,8 @@
 The nearest by c come from one sparse product. A text asks by its heaviest terms only, those that make up most of its
 squared length; terms that are in more texts than `COMMON` are not asked for, unless a text has few others. The texts
 that have one of these terms are `MOST` at most, so that the work grows as the number of texts, whatever they are like;
-a text that would look among more leaves out its lightest terms. What is found is ranked by the whole of c. The nearest
-by vectors are exact in small files, and those of an inverted file beyond.
+a text that would look among more leaves out its lightest terms. What is found is ranked by the terms that were
+asked for. The nearest by vectors are exact in small files, and those of an inverted file beyond.
 
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
@@ -211,9 +211,8 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
 def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
     """Sum of the values before each one in its row."""
     before = np.cumsum(value) - value
-    lengths = np.diff(indptr)
-    start: NDArray[Any] = before[np.minimum(indptr[:-1], len(before) - 1)] if len(before) else before
-    return np.asarray(before - np.repeat(start, lengths))
+    start = np.pad(before, (0, 1))[indptr[:-1]]  # rows at the end may be empty
+    return np.asarray(before - np.repeat(start, np.diff(indptr)))
 
 
 def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
