@@ -5,8 +5,8 @@
 The nearest by c come from one sparse product. A text asks by its heaviest terms only, those that make up most of its
 squared length; terms that are in more texts than `COMMON` are not asked for, unless a text has few others. The texts
 that have one of these terms are `MOST` at most, so that the work grows as the number of texts, whatever they are like;
-a text that would look among more leaves out its lightest terms. What is found is ranked by the whole of c. The nearest
-by vectors are exact in small files, and those of an inverted file beyond.
+a text that would look among more leaves out its lightest terms. What is found is ranked by the terms that were
+asked for. The nearest by vectors are exact in small files, and those of an inverted file beyond.
 
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """

@@ -57,7 +57,7 @@ class Terms:
         present: (N, W) 1 where a text has a word.
         idf: (W,) of the words.
         vocabulary: the words.
-        spelt: (W, W) 1 where two words differ by a letter that is missing, or by one that is another.
+        spelt: (W, W) 1 where two words differ by a letter that is missing, is another, or stands elsewhere.
         crowded: number of words that were not compared with all others by spelling.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
         numbers: (N, T) 1 where a text has a number.
@@ -362,7 +362,7 @@ def _code_hashes(codes: Sequence[str], size: int) -> NDArray[np.uint64]:
 
 
 def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
-    """Find words that a deletion makes equal: of a letter of one, or of one of each at the same place.
+    """Find words that a deletion makes equal: of a letter of one, or of one of each.
 
     Returns:
         (W, W) 1 where two words are, and the number of words that were not compared with all others, as a deletion

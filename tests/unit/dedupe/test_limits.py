@@ -141,6 +141,14 @@ def test_a_window_holds_of_each_link_and_with_complete_of_each_group(rule, run):
     assert max(spans) == (2 if rule == "complete" else 8)
 
 
+def test_a_group_is_wide_if_two_of_its_values_are_further_apart_than_a_window():
+    rng = np.random.default_rng(0)
+    day, price, group = rng.integers(0, 9, 40), rng.integers(0, 9, 40), rng.permutation(np.arange(40) // 3)
+    limits = Limits.of(40, within=[(day, 5), (price, 4)])
+    wide = [np.ptp(day[group == each]) > 5 or np.ptp(price[group == each]) > 4 for each in range(14)]
+    assert 2 < limits.wide(group) == sum(wide) < 12
+
+
 def test_equal_texts_with_equal_values_are_one_and_others_are_links(run):
     found = twicetold.load(run()).dedupe(["bank rate"] * 4, threshold=0.5, within=[([1, 1, 2, 9], 3)])
     assert found.group.tolist() == [0, 0, 0, 1]

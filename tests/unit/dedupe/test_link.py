@@ -171,6 +171,8 @@ def test_what_a_person_says_holds_for_equal_texts_and_follows_from_others(one_to
     assert {(1, 0), (4, 0)} & found
     assert {(2, 1), (2, 3)} & found
     assert one_to_one or {(1, 0), (4, 0), (2, 1), (2, 3)} <= found
+    linked = link(pairs=([3], [1], [True]), one_to_one=one_to_one)
+    assert (3, 1) in zip(linked.left, linked.right)  # though others are equal to row 1
     every = link(pairs=said, threshold=0.001)
     assert (3, 3) not in set(zip(every.left.tolist(), every.right.tolist(), strict=True))
     with pytest.raises(ValueError, match="keeps its texts apart, but"):

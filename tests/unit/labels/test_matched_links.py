@@ -92,6 +92,30 @@ def test_no_threshold_is_named_where_none_is_assured(matcher):
     assert all(link.precision < 0.8 for link in links.links.links)
 
 
+def test_labels_that_no_feature_tells_are_not_told_by_the_matcher_that_they_moved():
+    """Each pair is scored by a matcher of the other folds, as one that saw it would tell its label by heart."""
+    random = np.random.default_rng(0)
+    columns = {str(number): random.normal(0, 1, 300) for number in range(60)}
+    prior = np.append(0, random.normal(0, 0.3, 60))
+    begin = Matcher(tuple(columns), np.zeros(60), np.ones(60), prior, prior, np.zeros((0, 61)), 1.0)
+    whole = MatchedCandidates(columns, np.ones(300), np.arange(200))
+    links = MatchedLinks.of(
+        whole, np.arange(200), random.random(200) < 0.5, np.ones(200), file="f", texts=10, matcher=begin
+    )
+    assert links.decision.slope < 0.2
+
+
+def test_a_labelled_pair_counts_by_the_root_of_its_weight_and_all_as_their_effective_number():
+    random = np.random.default_rng(0)
+    score = random.normal(0, 2, 80)
+    label, weight = random.random(80) < sigmoid(score - 1), random.integers(1, 100, 80).astype(float)
+    line = Curve.of(score, label, weight, scale=LOG_ODDS).line
+    root = np.sqrt(weight) * np.sqrt(weight).sum() / weight.sum()
+    error = root * (label - sigmoid(line.intercept + line.slope * score))
+    gradient = [error.sum() - line.intercept, error @ score - (line.slope - 1) / 0.25]
+    assert gradient == pytest.approx([0, 0], abs=1e-3)
+
+
 def test_the_curve_is_that_of_the_labels_and_is_less_sure_with_fewer():
     random = np.random.default_rng(0)
     score = random.normal(0, 2, 4_000)

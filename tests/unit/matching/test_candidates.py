@@ -33,6 +33,45 @@ def test_below_the_bound_nothing_is_left_out(monkeypatch):
     np.testing.assert_array_equal(pairs.right, unbounded.right)
 
 
+@pytest.mark.parametrize("texts", [300, 301])
+def test_terms_of_more_than_300_texts_are_not_asked_for_beside_three_others(texts):
+    sentence = "a blue garden hose of rubber for the house and the terrace, with holder, number"
+    both = lexical_rows(Terms.of([f"{sentence} {number:03d}" for number in range(texts)]))
+    found_in = np.bincount(both.indices)
+    assert (found_in[module._heaviest(both)[0].indices].max() == texts) == (texts <= 300)
+
+
+def test_a_text_asks_for_its_heaviest_terms_up_to_seven_tenths_of_its_squared_length():
+    both = lexical_rows(Terms.of(FEW_WORDS[:50]))
+    asking, _ = module._heaviest(both)
+    for text in range(50):
+        square, asked = (np.sort(rows[[text]].data ** 2)[::-1] for rows in (both, asking))
+        assert len(asked) == 1 + np.searchsorted(np.cumsum(square), 0.7)
+        np.testing.assert_array_equal(asked, square[: len(asked)])
+
+
+@pytest.mark.parametrize("split", [None, 20])
+def test_candidates_are_the_nearest_by_letters_and_words_or_by_vectors(split, monkeypatch):
+    monkeypatch.setattr(module, "ASKED", 1.1)  # a text asks for all its terms
+    terms = Terms.of([f"{text} {number * 7919}" for number, text in enumerate(FEW_WORDS[::20])])
+    vectors = np.random.default_rng(0).normal(size=(terms.present.shape[0], 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    lexical = (0.7 * terms.letters @ terms.letters.T + 0.3 * terms.words @ terms.words.T).toarray()
+    cosine, texts = vectors @ vectors.T, np.arange(len(vectors))
+    expected = set()
+    for similarity, share in ((lexical, 0.4), (cosine, 0)):
+        for text in texts.tolist():
+            others = texts[(texts != text) if split is None else ((texts < split) != (text < split))]
+            order = others[np.argsort(-similarity[text, others])][:3].tolist()
+            near = [other for other in order if similarity[text, other] >= share * similarity[text, order[0]]]
+            expected |= {(min(text, other), max(text, other)) for other in near}
+    expected = {pair for pair in expected if lexical[pair] >= 0.15 or cosine[pair] >= 0.5}
+    pairs = candidates(terms, vectors, nearest=3, split=split)
+    assert set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(pairs.lexical, lexical[pairs.left, pairs.right], atol=1e-6)
+    np.testing.assert_allclose(pairs.cosine, cosine[pairs.left, pairs.right], atol=1e-6)
+
+
 def test_the_largest_of_a_row_are_those_of_a_sort_with_ties_to_the_lower_column():
     values = np.random.default_rng(1).integers(0, 4, (40, 60)).astype(np.float32)
     values[3], values[5] = 0, -1

@@ -1,15 +1,11 @@
-"""Candidate pairs of texts and their features: nothing depends on the order of texts or pairs."""
+"""Candidate pairs of texts and their features, and groups by them."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from twicetold.matching.candidates import LEAST, candidates, lexical_rows
 from twicetold.matching.comparison import CUT, FEWEST_ANSWERS, LEAST_CUT, Comparison, best_cut
-from twicetold.matching.pair_features import pair_features
-from twicetold.matching.terms import Terms
 
 TEXTS = [
     "Canon EOS-70D camera, 18 MP",
@@ -32,32 +28,6 @@ def vectors(texts: list[str]) -> np.ndarray:
 
 def compare(texts: list[str], *, with_vectors: bool = False, **options: Any) -> Comparison:
     return Comparison.of(texts, encode=lambda ordered, _: vectors(ordered) if with_vectors else None, **options)
-
-
-def by_texts(compared: Comparison, names: list[str]) -> dict[tuple[str, ...], np.ndarray]:
-    """Features by the two texts of a pair."""
-    values = np.column_stack([compared.columns[name] for name in sorted(compared.columns)])
-    keys = [tuple(sorted((names[a], names[b]))) for a, b in zip(*compared.ends, strict=True)]
-    return dict(zip(keys, values, strict=True))
-
-
-@pytest.mark.parametrize("with_vectors", [False, True])
-def test_features_do_not_depend_on_the_order_of_the_texts(with_vectors: bool) -> None:
-    order = np.random.default_rng(1).permutation(len(TEXTS))
-    mixed = [TEXTS[row] for row in order]
-    one = by_texts(compare(TEXTS, with_vectors=with_vectors), TEXTS)
-    other = by_texts(compare(mixed, with_vectors=with_vectors), mixed)
-    assert one.keys() == other.keys()
-    for key, values in one.items():
-        np.testing.assert_allclose(values, other[key], atol=2e-6)
-
-
-def test_features_do_not_depend_on_which_text_of_a_pair_is_the_left_one() -> None:
-    terms = Terms.of(TEXTS)
-    pairs = candidates(terms)
-    turned = pair_features(terms, replace(pairs, left=pairs.right, right=pairs.left))
-    for name, column in pair_features(terms, pairs).items():
-        np.testing.assert_allclose(column, turned[name], atol=1e-6, err_msg=name)
 
 
 def test_features_do_not_depend_on_case_or_invisible_characters() -> None:
@@ -102,18 +72,6 @@ def test_groups_do_not_chain() -> None:
 def test_a_feature_tells_what_its_name_says(texts: list[str], feature: str, worth: float) -> None:
     columns = compare(texts).columns
     assert columns[feature].tolist() == pytest.approx([worth])
-
-
-def test_candidates_are_the_nearest_of_all_pairs_in_a_small_file() -> None:
-    terms = Terms.of(TEXTS)
-    pairs = candidates(terms, nearest=3)
-    whole = (lexical_rows(terms) @ lexical_rows(terms).T).toarray()
-    np.testing.assert_allclose(pairs.lexical, whole[pairs.left, pairs.right], atol=1e-6)
-    np.fill_diagonal(whole, 0)
-    nearest = whole.argmax(axis=1)
-    there = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
-    for text in np.flatnonzero(whole.max(axis=1) >= LEAST):
-        assert (min(text, nearest[text]), max(text, nearest[text])) in there
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])
@@ -172,6 +130,13 @@ def test_no_number_of_links_has_a_higher_expected_f1_than_those_from_the_best_cu
     every = [2 * probability[kept].sum() / (kept.sum() + probability.sum()) for kept in kept_from(probability)]
     chosen = probability >= cut
     assert 2 * probability[chosen].sum() / (chosen.sum() + probability.sum()) == pytest.approx(max(every))
+
+
+def test_the_best_cut_counts_pairs_as_they_were_answered() -> None:
+    compared = compare(TEXTS)
+    left, right = (np.tile(side, FEWEST_ANSWERS) for side in compared.ends)
+    odds = [compared.best_cut(left, right, np.full(len(left), same)) for same in (False, True)]
+    assert odds == [pytest.approx(np.log(LEAST_CUT / (1 - LEAST_CUT))), 0]
 
 
 def kept_from(probability: np.ndarray) -> list[np.ndarray]:

@@ -54,24 +54,20 @@ def test_answers_move_the_coefficients_and_more_answers_move_them_further(matche
     assert to_truth[0] > to_truth[1] > to_truth[2]
 
 
-def test_a_narrow_prior_holds_against_answers(matcher: Matcher) -> None:
-    narrow = replace(matcher, spread=1e-4)
-    some = np.arange(20)
-    np.testing.assert_allclose(narrow.answered(COLUMNS, some, ~SAME[some]).coefficients, matcher.prior, atol=1e-3)
-
-
-def test_the_order_of_answers_is_not_seen(matcher: Matcher) -> None:
-    some = np.arange(30)
-    mixed = np.random.default_rng(1).permutation(some)
-    one, other = (matcher.answered(COLUMNS, order, SAME[order]) for order in (some, mixed))
-    assert one.coefficients.tolist() == other.coefficients.tolist()
-
-
-def test_answers_are_given_along_the_ways_in_which_kinds_differ(matcher: Matcher) -> None:
-    stiff = replace(matcher, spread=0.01, kinds=np.array([[0.0, 0.0, 3.0]]))
-    some = np.arange(60)
-    moved = stiff.answered(COLUMNS, some, SAME[some]).coefficients - stiff.prior
-    assert abs(moved[2]) > 10 * abs(moved[1])
+def test_answers_lead_to_the_greatest_posterior_density(matcher: Matcher) -> None:
+    """Its gradient is 0: of the prior, whose covariance kinds have a share in, of answers, and of sure pairs."""
+    kinds, mean, scale = np.array([[0.0, 0.0, 3.0], [1.0, 0.5, 0.0]]), np.array([0.5, -1.0]), np.array([2.0, 0.5])
+    begin = replace(matcher, kinds=kinds, mean=mean, scale=scale, spread=0.3, coefficients=np.array([9.0, 9.0, 9.0]))
+    rows = np.column_stack([np.ones(200), (np.column_stack(list(COLUMNS.values())) - mean) / scale])
+    asked = np.random.default_rng(1).permutation(200)[:30]
+    found = begin.answered(COLUMNS, asked, SAME[asked]).coefficients
+    likely, before = (1 / (1 + np.exp(-rows @ each)) for each in (found, begin.prior))
+    covariance = 0.09 * np.eye(3) + sum(np.outer(kind, kind) for kind in kinds) / 2
+    sure = (before < 0.05) | (before > 0.95)
+    assert 20 < sure.sum() < 180
+    gradient = rows[asked].T @ (SAME[asked] - likely[asked]) - np.linalg.inv(covariance) @ (found - begin.prior)
+    gradient += 30 * rows[sure].T @ (before - likely)[sure] / sure.sum()
+    np.testing.assert_allclose(gradient, 0, atol=1e-4)
 
 
 def test_json_gives_the_same_numbers_again(matcher: Matcher) -> None:

@@ -2,30 +2,80 @@
 
 import math
 import re
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from twicetold.matching.candidates import Pairs
 from twicetold.matching.pair_features import pair_features
-from twicetold.matching.terms import Terms, codes_of, measures_of, numbers_of, spellings_of
+from twicetold.matching.terms import Terms
 
-WORDS = ["canon", "cannon", "canom", "eos", "eos70d", "70d", "tx-sr706", "txsr706", "12", "1.5", "kg", "gb", "a", "red"]
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), min_size=2, max_size=6)
+PLAIN = {"1,250": "1250", "12,5": "12.5", "5.0": "5", "m6x1.0": "m6x1"}  # other notations, as they are read
+SYMBOLS = {"c++": "+ ++", "c#": "#", "€5": "€", "$5": "$", "-5": "-", "+5": "+", "&": "&", "salt@sea": "@"}
+WORDS = ["canon", "cannon", "canom", "noncan", "eos", "eos70d", "70d", "tx-sr706", "tx.sr706", "m6x1", "a", "red", "kg"]
+WORDS += [
+    "12",
+    "12.5",
+    "125",
+    "1250",
+    "5",
+    "404.237.7601",
+    "404-2377601",
+    "gram",
+    "12kg",
+    "05",
+    "1251",
+    "photographicequipment",
+    "it's",
+]
+TEXTS = st.lists(
+    st.lists(st.sampled_from([*WORDS, *PLAIN, *SYMBOLS]), min_size=1, max_size=6).map(" ".join), min_size=2, max_size=5
+)
+
+
+def plain(text):
+    return " ".join(PLAIN.get(piece, piece) for piece in text.split())
 
 
 def tokens(text):
-    return re.findall(r"[^\W_]+", text)
-
-
-def parts(text):
-    return re.findall(r"\d+(?:\.\d+)?|[^\W\d_]+", text)
+    return re.findall(r"[^\W_]+", plain(text))
 
 
 def squeezed(text):
-    return re.sub(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+", r"\1", text)
+    """Letters and digits; the point stays in decimals."""
+    pieces = (re.sub(r"[^\w.]", "", piece) for piece in plain(text).split())
+    return "".join(piece if re.fullmatch(r"[^.]*\d\.\d+", piece) else piece.replace(".", "") for piece in pieces)
+
+
+def codes(text):
+    found = {squeezed(piece) for piece in text.split() if re.search(r"\d", piece)}
+    return {code for code in found if 4 <= len(code.replace(".", "")) <= 16}
+
+
+def numbers_and_measures(text):
+    """Values, and pairs of each with the unit after it, or else the word before it."""
+    parts = re.findall(r"(?:^|(?<= ))-\d+|\d+(?:\.\d+)?|[a-z]+", plain(text))
+    value = [None if part.isalpha() else float(part) for part in parts]
+    measures = set()
+    for place in (place for place, each in enumerate(value) if each is not None):
+        before, after = parts[:place][-1:], parts[place + 1 :][:1]
+        if after and after[0].isalpha() and len(after[0]) <= 3:
+            measures.add((after[0], value[place]))
+        elif before and before[0].isalpha():
+            measures.add(("after " + before[0], value[place]))
+    return {each for each in value if each is not None}, measures
+
+
+def symbols(text):
+    return {symbol for piece in text.split() for symbol in SYMBOLS.get(piece, "").split()}
+
+
+def spelt_alike(one, other):
+    keys = [{word} | set(map("".join, combinations(word, len(word) - 1))) for word in (one, other)]
+    return all(word.isalpha() and 4 <= len(word) <= 20 for word in (one, other)) and bool(keys[0] & keys[1])
 
 
 def idf(texts):
@@ -52,14 +102,14 @@ def of_words(texts, one, other):
         return sum(rare[word] for word in words)
 
     def spelt(words, others):
-        return [word for word in words if any(set(spellings_of(word)) & set(spellings_of(each)) for each in others)]
+        return [word for word in words if any(spelt_alike(word, each) for each in others)]
 
     both, mine, theirs = weight(left & right), weight(left - right), weight(right - left)
     near = (weight(spelt(left - right, right - left)) + weight(spelt(right - left, left - right))) / 2
     follow = [set(zip(tokens(text), tokens(text)[1:], strict=False)) for text in (one, other)]
     square = [sum(rare[word] ** 2 for word in words) for words in (left, right)]
     return {
-        "words": sum(rare[word] ** 2 for word in left & right) / math.sqrt(math.prod(square)),
+        "words": share(sum(rare[word] ** 2 for word in left & right), math.sqrt(math.prod(square))),
         "shared_of_smaller": share(both, both + min(mine, theirs)),
         "shared_of_larger": share(both, both + max(mine, theirs)),
         "shared_weight": math.log1p(both),
@@ -78,9 +128,9 @@ def of_words(texts, one, other):
 
 
 def of_codes(one, other):
-    left, right = set(codes_of(one)), set(codes_of(other))
+    left, right = codes(one), codes(other)
     found_left, found_right = (
-        {code for code in codes if code in squeezed(text)} for codes, text in ((left, other), (right, one))
+        {code for code in some if code in squeezed(text)} for some, text in ((left, other), (right, one))
     )
     mine, theirs, agree = len(left - found_left), len(right - found_right), max(len(found_left), len(found_right))
     return {
@@ -93,17 +143,20 @@ def of_codes(one, other):
 
 
 def of_numbers(one, other):
-    left, right = set(numbers_of(parts(one))), set(numbers_of(parts(other)))
-    measures = [set(measures_of(parts(text))) for text in (one, other)]
-    units = len({unit for unit, _ in measures[0]} & {unit for unit, _ in measures[1]})
-    agree = len(measures[0] & measures[1])
+    (left, measures), (right, others) = map(numbers_and_measures, (one, other))
+    differ = bool(left - right and right - left)
+    signs = [symbols(text) - {"&", "@"} for text in (one, other)]
+    mine, theirs = signs[0] - signs[1], signs[1] - signs[0]
+    opposite, agree = bool(mine and theirs), len(measures & others)
+    units = len({unit for unit, _ in measures} & {unit for unit, _ in others})
     return {
-        "numbers_agree": math.log1p(len(left & right)),
-        "numbers_contradict": bool(left - right and right - left),
-        "numbers_contradict_all": bool(left - right and right - left and not left & right),
-        **ends("numbers_alone", math.log1p(len(left - right)), math.log1p(len(right - left))),
+        "numbers_agree": 0 if opposite else math.log1p(len(left & right)),
+        "numbers_contradict": differ or opposite,
+        "numbers_contradict_all": (differ and not left & right) or (opposite and not signs[0] & signs[1]),
+        **ends("numbers_alone", math.log1p(len(left - right) + len(mine)), math.log1p(len(right - left) + len(theirs))),
         "units_agree": math.log1p(agree),
         "units_contradict": math.log1p(max(units - agree, 0)),
+        "symbols_differ": math.log1p(len((symbols(one) ^ symbols(other)) & {"&", "@"})),
     }
 
 
@@ -121,6 +174,8 @@ def of_shape(one, other):
 
 
 @given(TEXTS)
+@example(["the 1250 red-5", "the 1251 rad 5"])
+@example(["eos70d tx-sr706 404-2377601 m6x1.25"] * 2)
 def test_features_of_two_texts_are_those_of_naive_formulas(texts):
     left, right = np.triu_indices(len(texts), 1)
     pairs = Pairs(len(texts), left, right, np.zeros(len(left), np.float32), None)
@@ -145,20 +200,26 @@ def test_standing_is_that_among_all_candidates_of_both_texts(drawn, data):
     left, right = np.triu_indices(count, 1)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(left), max_size=len(left)).filter(any)))
     left, right, value = left[kept], right[kept], np.array(values, np.float32)[kept]
-    columns = pair_features(Terms.of(["one text"] * count), Pairs(count, left, right, value, None))
-    of = {
-        text: {(a, b): v for a, b, v in zip(left, right, value, strict=True) if text in (a, b)} for text in range(count)
-    }
-    seconds = [sorted(each.values())[-2] for each in of.values() if len(each) > 1]
-    for place, pair in enumerate(zip(left, right, strict=True)):
-        rank, gap, above = [], [], []
-        for text in pair:
-            others = [v for other, v in of[text].items() if other != pair]
-            rank.append(math.log1p(sum(v > value[place] for v in others)))
-            gap.append(value[place] - max(others, default=0))
-            above.append(value[place] - (sum(others) / len(others) if others else 0))
-        naive = ends("lexical_rank", *rank) | ends("lexical_gap", *gap) | ends("lexical_above", *above)
-        naive["lexical_mutual"] = not any(rank)
-        naive["lexical_over"] = value[place] - (np.median(seconds) if seconds else 0)
-        for name, worth in naive.items():
-            assert columns[name][place] == pytest.approx(float(worth), abs=1e-5), name
+    similarity = {"lexical": value, "cosine": 1 - value}
+    columns = pair_features(Terms.of(["one text"] * count), Pairs(count, left, right, *similarity.values()))
+    for kind, values in similarity.items():
+        by_pair = dict(zip(zip(left.tolist(), right.tolist(), strict=True), values, strict=True))
+        for place, naive in enumerate(standings(count, by_pair)):
+            for name, worth in naive.items():
+                assert columns[f"{kind}_{name}"][place] == pytest.approx(float(worth), abs=1e-5), name
+
+
+def standings(count, similarity):
+    """That of each pair."""
+    of = [{pair: value for pair, value in similarity.items() if text in pair} for text in range(count)]
+    seconds = [sorted(each.values())[-2] for each in of if len(each) > 1]
+    for pair, value in similarity.items():
+        others = [[v for other, v in of[text].items() if other != pair] for text in pair]
+        rank = [math.log1p(sum(v > value for v in some)) for some in others]
+        yield {
+            **ends("rank", *rank),
+            **ends("gap", *(value - max(some, default=0) for some in others)),
+            **ends("above", *(value - (sum(some) / len(some) if some else 0) for some in others)),
+            "mutual": not any(rank),
+            "over": value - (np.median(seconds) if seconds else 0),
+        }

@@ -1,36 +1,11 @@
-"""Signs and points between digits part texts: features beside a naive reference, and the matcher's probabilities."""
-
-import re
+"""Signs and points between digits part texts: codes, and the matcher's probabilities."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from twicetold.matching.comparison import Comparison
 from twicetold.matching.pair_features import features_of_texts
 from twicetold.matching.terms import Terms
-
-PIECES = (
-    "a",
-    "b",
-    "kg",
-    "c++",
-    "c#",
-    "€5",
-    "$5",
-    "-5",
-    "5",
-    "+5",
-    "12.5",
-    "12,5",
-    "125",
-    "1,250",
-    "1250",
-    "5.0",
-    "m6x1.0",
-)
-TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map(" ".join)
 
 
 def of_pair(one: str, other: str) -> dict[str, float]:

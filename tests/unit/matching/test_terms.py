@@ -1,4 +1,4 @@
-"""Terms of texts: folding, codes that other signs break up, numbers with units, words spelt another way."""
+"""Terms of texts: folding, codes that other signs break up, and what is not compared."""
 
 import re
 from itertools import accumulate
@@ -61,31 +61,6 @@ def _names(texts: list[str]) -> list[str]:
     pieces = {piece for text in texts for piece in text.split(" ")}
     names = {squeeze(piece.strip("-")) for piece in pieces} & found
     return sorted(name for name in names if len(name) in CODE_LENGTHS and any(map(str.isdecimal, name)))
-
-
-def test_a_number_is_the_same_with_zeros_at_either_end() -> None:
-    numbers = Terms.of(["5.50", "5.5", "05.5", "55"]).numbers.toarray()
-    assert (numbers[0] == numbers[1]).all()
-    assert (numbers[0] == numbers[2]).all()
-    assert not (numbers[0] == numbers[3]).all()
-
-
-def test_a_measure_is_the_same_with_a_blank_before_its_unit() -> None:
-    terms = Terms.of(["16GB stick", "16 gb stick", "32gb stick"])
-    assert (terms.measures.toarray()[0] == terms.measures.toarray()[1]).all()
-    assert (terms.units.toarray()[0] == terms.units.toarray()[2]).all()
-    assert not (terms.measures.toarray()[0] == terms.measures.toarray()[2]).any()
-
-
-def test_words_a_letter_apart_are_spelt_alike_and_others_are_not() -> None:
-    terms = Terms.of(["receiver", "reciever", "receivr", "deceivers", "1234", "1235"])
-    near = terms.spelt.toarray()
-    place = {word: number for number, word in enumerate(terms.vocabulary)}
-    assert near[place["receiver"], place["receivr"]]
-    assert not near[place["receivr"], place["deceivers"]]
-    assert not near[place["1234"], place["1235"]]
-    assert not near.diagonal().any()
-    np.testing.assert_array_equal(near, near.T)
 
 
 @pytest.mark.parametrize("texts", [["", ""], ["!", "?"], ["a"]])
