@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import numpy as np
 import pytest
@@ -53,6 +53,23 @@ def squeezed(text):
 def codes(text):
     found = {squeezed(piece) for piece in text.split() if re.search(r"\d", piece)}
     return {code for code in found if 4 <= len(code.replace(".", "")) <= 16}
+
+
+def holds(text, code):
+    """Whether a code is in the letters and digits of a text, and cuts no number."""
+    pieces = [squeezed(piece) for word in plain(text).split() for piece in split_at_marks(word)]
+    letters, edges = "".join(pieces), set(accumulate(map(len, pieces), initial=0))
+
+    def cuts(at):
+        return at not in edges and letters[at - 1].isdigit() and letters[at].isdigit()
+
+    places = [at for at in range(len(letters)) if letters.startswith(code, at)]
+    return any(not cuts(at) and not cuts(at + len(code)) for at in places)
+
+
+def split_at_marks(word):
+    """Pieces of a word between its marks; a decimal is one piece."""
+    return [word] if re.fullmatch(r"[^.\W]*\d\.\d+", word) else re.split(r"[\W_]+", word)
 
 
 def numbers_and_measures(text):
@@ -130,7 +147,7 @@ def of_words(texts, one, other):
 def of_codes(one, other):
     left, right = codes(one), codes(other)
     found_left, found_right = (
-        {code for code in some if code in squeezed(text)} for some, text in ((left, other), (right, one))
+        {code for code in some if holds(text, code)} for some, text in ((left, other), (right, one))
     )
     mine, theirs, agree = len(left - found_left), len(right - found_right), max(len(found_left), len(found_right))
     return {
@@ -151,8 +168,9 @@ def of_numbers(one, other):
     units = len({unit for unit, _ in measures} & {unit for unit, _ in others})
     return {
         "numbers_agree": 0 if opposite else math.log1p(len(left & right)),
-        "numbers_contradict": differ or opposite,
-        "numbers_contradict_all": (differ and not left & right) or (opposite and not signs[0] & signs[1]),
+        "numbers_contradict": differ,
+        "numbers_contradict_all": differ and not left & right,
+        "signs_contradict": opposite,
         **ends("numbers_alone", math.log1p(len(left - right) + len(mine)), math.log1p(len(right - left) + len(theirs))),
         "units_agree": math.log1p(agree),
         "units_contradict": math.log1p(max(units - agree, 0)),

@@ -13,39 +13,6 @@ def of_pair(one: str, other: str) -> dict[str, float]:
     return {name: float(column[0]) for name, column in columns.items()}
 
 
-def plain(text: str) -> str:
-    return text.replace("1,250", "1250").replace("12,5", "12.5").replace("5.0", "5").replace("x1.0", "x1")
-
-
-def numbers(text: str) -> set[str]:
-    return {found.lstrip(" ") for found in re.findall(r"(?:^|(?<= ))-\d+|\d+(?:\.\d+)?", plain(text))}
-
-
-def signs(text: str) -> set[str]:
-    known = {"c++": {"+", "++"}, "c#": {"#"}, "€5": {"€"}, "$5": {"$"}, "-5": {"-"}, "+5": {"+"}}
-    return set().union(*(known.get(piece, set()) for piece in text.split()))
-
-
-@given(TEXTS, TEXTS)
-def test_numbers_and_signs_agree_and_contradict_as_sets_do(one: str, other: str) -> None:
-    (mine, theirs), (of_one, of_other) = map(numbers, (one, other)), map(signs, (one, other))
-    differ, opposite = bool(mine - theirs and theirs - mine), bool(of_one - of_other and of_other - of_one)
-    alone = sorted((len(mine - theirs) + len(of_one - of_other), len(theirs - mine) + len(of_other - of_one)))
-    features = of_pair(one, other)
-    assert features["numbers_agree"] == pytest.approx(0 if opposite else np.log1p(len(mine & theirs)), abs=1e-6)
-    assert features["numbers_contradict"] == differ
-    assert features["numbers_contradict_all"] == (differ and not mine & theirs)
-    assert features["signs_contradict"] == opposite
-    names = ("numbers_alone_smaller", "numbers_alone_larger")
-    assert [features[name] for name in names] == pytest.approx(np.log1p(alone), abs=1e-6)
-
-
-@given(TEXTS, TEXTS)
-def test_letters_and_digits_are_equal_where_they_are_with_the_points_of_decimals(one: str, other: str) -> None:
-    same = re.sub(r"[^a-z0-9.]", "", plain(one)) == re.sub(r"[^a-z0-9.]", "", plain(other))
-    assert of_pair(one, other)["squeezed_equal"] == same
-
-
 @pytest.mark.parametrize(
     ("one", "other", "agree"),
     [
