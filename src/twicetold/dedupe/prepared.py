@@ -27,10 +27,10 @@ from twicetold.printable import counted
 from twicetold.tables.columns import codes_of, strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
-from twicetold.trained.fitted import Fitted, member_vectors
+from twicetold.trained.fitted import Fitted, member_vectors, static_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.threshold_record import MatcherRecord
+from twicetold.trained.threshold_record import COSINE, SCORE, MatcherRecord
 
 if TYPE_CHECKING:
     from twicetold.matching.candidates import Ends
@@ -96,6 +96,10 @@ class Prepared:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
+        signs = _drift(model, distinct.texts)
+        if by_matcher and signs and thresholds.of_validation and options.precision is None:
+            thresholds = thresholds.without_validation(constraints)
+            progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
         vectors, comparison, same = None, None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
@@ -108,15 +112,15 @@ class Prepared:
             comparison, pairs, same = _compared(
                 model, distinct, options, limits, constraints, vectors, also, thresholds.matched
             )
-            drift = _drift(model, distinct.texts, comparison.blank)
-            drift += filter(None, [crowded_words(comparison.terms.crowded)])
+            unknown = comparison.blank
+            signs += filter(None, [unknown_texts(unknown, len(distinct)), crowded_words(comparison.terms.crowded)])
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
-            drift = _drift(model, distinct.texts, blank(vectors[1]))
+            signs += filter(None, [unknown_texts(blank(vectors[1]), len(distinct))])
         link = thresholds.link(pairs, options, len(distinct))
         doubts = [] if by_matcher else threshold_warnings(model)  # of similarities, by which the matcher does not go
-        warnings = (*drift, *doubts)
+        warnings = (*signs, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
         return cls(distinct, vectors, pairs, link, warnings, limits, constraints, comparison, same)
@@ -239,9 +243,12 @@ def _compared(
     among = None
     if limits is not None and vectors is not None:
         among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
+    own = model.trained.unlabelled or (moved is not None and not moved.by_model)  # vectors of a fitted model
+    names = () if moved is None else moved.matcher.names
     comparison = Comparison.of(
         distinct.texts,
-        encode=lambda texts, _: member_vectors(model.trained, texts),
+        encode=lambda texts, _: member_vectors(model.trained, texts) if own else _static(texts, names),
+        read=lambda texts, _: model.trained.read(texts).keeping(np.arange(len(texts))) if SCORE in names else None,
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
         sense=options.sense,
         among=among,
@@ -257,6 +264,11 @@ def _compared(
         return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
     nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
     return comparison, PairsByModel(comparison, decision), same if nested else None
+
+
+def _static(texts: Sequence[str], names: Sequence[str]) -> "Dense | None":
+    """Return the default's vectors of texts, unless a matcher of features with these names goes without."""
+    return None if names and COSINE not in names else static_vectors(texts)
 
 
 def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vectors, limits: Limits) -> "Ends":
@@ -276,12 +288,10 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
     return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
 
 
-def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
-    """Describe how m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
-    unknown = unknown_texts(blank, len(texts))
-    unlike = [] if unknown is None else [unknown]
+def _drift(model: LoadedModel, texts: Sequence[str]) -> list[str]:
+    """Describe how m distinct texts are unlike those that the model was trained on."""
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
-        return unlike
+        return []
     drift = Drift(model)
     drift.add(texts)
-    return [*drift.warnings(), *unlike]
+    return [*drift.warnings()]

@@ -2,6 +2,7 @@
 
 - `decision.json` has threshold and calibration for each label, chosen on pairs of validation;
 - `precision.json` has thresholds for a dedupe, chosen over all pairs of validation texts; not of every model;
+- `matcher.json` has a matcher of pairs that validation has moved, with thresholds; of models of labelled pairs;
 - `calibration.json` says on which labels `twicetold calibrate` fitted a decision again. The precision on the labels
   that a threshold was chosen on flatters; what is recorded is corrected for the choice, with a 95 % interval, among the
   pairs that could be drawn (`twicetold.labels.matched_links`).
@@ -28,6 +29,7 @@ from twicetold.trained.folder_files import field_of, read_object, read_recipe, r
 from twicetold.trained.vectors_identity import VectorProbes
 
 T = TypeVar("T")
+COSINE, SCORE = "cosine", "score"  # features of pairs: by the default's vectors, and by the model
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
 
 
@@ -99,6 +101,11 @@ class MatcherRecord:
     decision: Decision
     calibration: CalibrationRecord
 
+    @property
+    def by_model(self) -> bool:
+        """True if the score of a trained model is one of the features."""
+        return SCORE in self.matcher.names
+
     @classmethod
     def from_json(cls, content: Mapping[str, Any], name: str) -> "MatcherRecord | None":
         """Read a part of the record of a calibration; None if it has no such part.
@@ -125,6 +132,7 @@ class ThresholdRecord:
         decisions: by label; None if the folder has none, such as that of a model that was made in this process.
         dedupe: thresholds over all pairs of validation texts; None if there are none.
         calibration: on which labels a decision was fitted again; None if none was.
+        validation: the labels of validation, with a matcher that they have moved; None if there is none.
         saved: whether the folder holds a model.
         probes: of the vectors that a decision file is about; None if an earlier version did not record them.
     """
@@ -133,6 +141,7 @@ class ThresholdRecord:
     decisions: Decisions | None
     dedupe: DedupeThresholds | None
     calibration: CalibrationRecord | None
+    validation: CalibrationRecord | None = None
     saved: bool = True
     probes: VectorProbes | None = None
 
@@ -151,8 +160,15 @@ class ThresholdRecord:
             decisions=read_decisions(folder) if saved and (folder / layout.DECISION).is_file() else None,
             dedupe=read_thresholds(folder),
             calibration=_read(folder, layout.CALIBRATION, CalibrationRecord.from_json, again="calibrate the model"),
+            validation=_read(folder, layout.MATCHER, CalibrationRecord.from_json),
             saved=saved,
         )
+
+    @property
+    def matched(self) -> MatcherRecord | None:
+        """The matcher that labels have moved: those of a person, or else those of validation."""
+        labels = self.calibration or self.validation
+        return None if labels is None else labels.matched
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
         """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""
@@ -213,17 +229,22 @@ def read_thresholds(folder: Path) -> DedupeThresholds | None:
     return _read(folder, layout.PRECISION, DedupeThresholds.from_json)
 
 
-def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None) -> None:
+def write_decisions(
+    folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None, matched: Mapping[str, Any] | None = None
+) -> None:
     """Write what was decided about a model into its folder.
 
     Args:
         folder: that has all else.
         decisions: by label.
         thresholds: for a dedupe, if there are any.
+        matched: the matcher that validation has moved, and its labels, if there is one.
     """
     write_json(folder / layout.DECISION, decisions.to_json())
     if thresholds is not None:
         write_json(folder / layout.PRECISION, thresholds.to_json())
+    if matched is not None:
+        write_json(folder / layout.MATCHER, matched)
 
 
 def _read(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.matching.comparison import CUT, Comparison
-from twicetold.matching.matcher import SENSES, Matcher, set_name
+from twicetold.matching.matcher import LEAST_SCALE, SENSES, Matcher, set_name
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
@@ -33,7 +33,6 @@ OF_FILE = 1.0  # precision of a file's intercept around that of all
 OF_KIND = 100.0  # precision of a kind's coefficients around the mean
 SPREAD = 0.3  # τ of answers
 MATCHES, OTHERS = 1_500, 4_000  # pairs of a file that are sampled
-LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True)
