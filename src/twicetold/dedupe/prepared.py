@@ -96,10 +96,6 @@ class Prepared:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        signs = _drift(model, distinct.texts)
-        if by_matcher and signs and thresholds.of_validation and options.precision is None:
-            thresholds = thresholds.without_validation(constraints)
-            progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
         vectors, comparison, same = None, None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
@@ -109,18 +105,20 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
-            comparison, pairs, same = _compared(
-                model, distinct, options, limits, constraints, vectors, also, thresholds.matched
-            )
-            unknown = comparison.blank
-            signs += filter(None, [unknown_texts(unknown, len(distinct)), crowded_words(comparison.terms.crowded)])
+            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds.matched)
+            if options.precision is None and thresholds.unlike(comparison.columns):
+                thresholds = thresholds.without_validation(constraints)
+                progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
+            comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
+            drift = _drift(model, distinct.texts, comparison.blank)
+            drift += filter(None, [crowded_words(comparison.terms.crowded)])
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
-            signs += filter(None, [unknown_texts(blank(vectors[1]), len(distinct))])
+            drift = _drift(model, distinct.texts, blank(vectors[1]))
         link = thresholds.link(pairs, options, len(distinct))
         doubts = [] if by_matcher else threshold_warnings(model)  # of similarities, by which the matcher does not go
-        warnings = (*signs, *doubts)
+        warnings = (*drift, *doubts)
         for warning in warnings:
             progress(f"warning: {warning}")
         return cls(distinct, vectors, pairs, link, warnings, limits, constraints, comparison, same)
@@ -228,24 +226,19 @@ def _compared(
     distinct: DistinctTexts,
     options: DedupeOptions,
     limits: Limits | None,
-    constraints: Constraints | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
-) -> tuple["Comparison", PairScores, "Comparison | None"]:
-    """Compare distinct texts by the matcher, moved by labels or by answers about these, and score pairs.
-
-    The third is what `Prepared.same` is.
-    """
+) -> "Comparison":
+    """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
-    from twicetold.matching.matcher import Matcher
 
     among = None
     if limits is not None and vectors is not None:
         among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
     own = model.trained.unlabelled or (moved is not None and not moved.by_model)  # vectors of a fitted model
     names = () if moved is None else moved.matcher.names
-    comparison = Comparison.of(
+    return Comparison.of(
         distinct.texts,
         encode=lambda texts, _: member_vectors(model.trained, texts) if own else _static(texts, names),
         read=lambda texts, _: model.trained.read(texts).keeping(np.arange(len(texts))) if SCORE in names else None,
@@ -253,6 +246,22 @@ def _compared(
         sense=options.sense,
         among=among,
     )
+
+
+def _moved(
+    comparison: "Comparison",
+    distinct: DistinctTexts,
+    options: DedupeOptions,
+    constraints: Constraints | None,
+    vectors: Vectors | None,
+    moved: MatcherRecord | None,
+) -> tuple["Comparison", PairScores, "Comparison | None"]:
+    """Move the matcher by labels, or by answers about these texts, and score pairs.
+
+    The third is what `Prepared.same` is.
+    """
+    from twicetold.matching.matcher import Matcher
+
     same, decision = replace(comparison, matcher=Matcher.generic(vectors=comparison.vectors is not None)), LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
@@ -288,10 +297,12 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
     return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
 
 
-def _drift(model: LoadedModel, texts: Sequence[str]) -> list[str]:
-    """Describe how m distinct texts are unlike those that the model was trained on."""
+def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
+    """Describe how m distinct texts, some of them blank to the model, are unlike those that it was trained on."""
+    unknown = unknown_texts(blank, len(texts))
+    unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
-        return []
+        return unlike
     drift = Drift(model)
     drift.add(texts)
-    return [*drift.warnings()]
+    return [*drift.warnings(), *unlike]

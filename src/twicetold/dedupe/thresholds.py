@@ -12,6 +12,7 @@ labels has the probabilities of the generic matcher (`twicetold.matching.matcher
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
+from twicetold.matching.pair_features import Column
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
@@ -32,6 +34,7 @@ from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdR
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
 BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
+UNLIKE = 0.25  # shift of features; of test texts of the same corpus at most 0.05, of questions and products 0.7 to 2
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
@@ -88,10 +91,9 @@ class Thresholds:
             )
         return thresholds
 
-    @property
-    def of_validation(self) -> bool:
-        """True if validation texts of the model's training have moved the matcher."""
-        return self.matched is not None and self.matched.by_model
+    def unlike(self, columns: Mapping[str, Column]) -> bool:
+        """Return true if pairs with these features are of another kind than those of validation."""
+        return self.matched is not None and self.matched.shift(columns) > UNLIKE
 
     def without_validation(self, answers: Constraints | None) -> "Thresholds":
         """Return the evidence about texts that are unlike those of validation: the generic matcher, and answers."""

@@ -16,6 +16,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate
@@ -24,7 +27,7 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.stored import json_object, objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import LEAST_SCALE, Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 from twicetold.trained.vectors_identity import VectorProbes
 
@@ -95,16 +98,26 @@ class MatcherRecord:
         matcher: with its coefficients.
         decision: default threshold and calibration of its log odds.
         calibration: the record of the labels, with thresholds and precisions of links by it.
+        usual: mean and standard deviation of each feature among the pairs of validation; empty of other labels.
     """
 
     matcher: Matcher
     decision: Decision
     calibration: CalibrationRecord
+    usual: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def by_model(self) -> bool:
         """True if the score of a trained model is one of the features."""
         return SCORE in self.matcher.names
+
+    def shift(self, columns: Mapping[str, NDArray[np.float32]]) -> float:
+        """Return how far the means of (P,) features are from the usual ones, in standard deviations, on average."""
+        known = {name: (columns[name], *usual) for name, usual in self.usual.items() if len(columns[name])}
+        shifts = [
+            abs(float(column.mean()) - mean) / max(spread, LEAST_SCALE) for column, mean, spread in known.values()
+        ]
+        return float(np.mean(shifts)) if shifts else 0.0
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], name: str) -> "MatcherRecord | None":
@@ -120,6 +133,7 @@ class MatcherRecord:
             Matcher.from_json(field_of(stored, "matcher", dict, file="")),
             record(Decision, field_of(stored, "decision", dict, file=""), "'decision'"),
             CalibrationRecord.from_json({**content, **links, name: None}),
+            _usual(stored.get("usual") or {}),
         )
 
 
@@ -270,6 +284,14 @@ def _expected(values: Mapping[str, Any]) -> tuple[float | None, IntervalEstimate
     if not 0 <= found.low <= found.value <= found.high <= 1:
         raise ValueError(f"expected 0 <= low <= value <= high <= 1 in 'promised', got {dict(precision)}")
     return aimed, found
+
+
+def _usual(values: Any) -> dict[str, tuple[float, float]]:
+    if not isinstance(values, dict) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)) for pair in values.values()
+    ):
+        raise ValueError(f"expected two finite numbers for each feature in 'usual', got {values!r:.80}")
+    return {name: (float(mean), float(spread)) for name, (mean, spread) in values.items()}
 
 
 def _number(values: Mapping[str, Any], name: str) -> float | None:

@@ -105,8 +105,9 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
         texts=len(distinct),
         matcher=comparison.matcher.beside(comparison.columns),
     )
+    usual = {column: [float(each.mean()), float(each.std())] for column, each in comparison.columns.items()}
     pairs = {"file": name, "count": count, "duplicates": positives}
-    return {"pairs": pairs, "about": about, "matched": asdict(links)}
+    return {"pairs": pairs, "about": about, "matched": {**asdict(links), "usual": usual}}
 
 
 def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:

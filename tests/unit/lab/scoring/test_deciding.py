@@ -101,6 +101,20 @@ def test_texts_unlike_those_of_validation_are_grouped_as_without_a_model(model):
     assert any(line.startswith("these texts are unlike those of the labels") for line in told)
 
 
+def test_the_shift_of_features_is_in_standard_deviations_of_those_of_validation(model):
+    record = model.record.matched
+    once, twice = (
+        {name: np.array([mean + by * spread] * 3) for name, (mean, spread) in record.usual.items() if spread > 0.01}
+        for by in (1, -2)
+    )
+    counted = replace(record, usual={name: record.usual[name] for name in once})
+    assert set(counted.usual) <= set(record.matcher.names)
+    assert counted.shift(once) == pytest.approx(1)
+    assert counted.shift(twice) == pytest.approx(2)
+    assert counted.shift({name: column[:0] for name, column in once.items()}) == 0
+    assert replace(record, usual={}).shift(once) == 0
+
+
 class OnlyScores:
     """Texts without search vectors."""
 
@@ -147,7 +161,12 @@ def test_documents_and_few_candidates_move_no_matcher(names):
 def test_a_damaged_matcher_is_named(model, names, tmp_path):
     folder = shutil.copytree(model.folder, tmp_path / "damaged")
     content = json.loads((folder / layout.MATCHER).read_text())
-    content["matched"]["matcher"].pop("scale")
-    (folder / layout.MATCHER).write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=f"{layout.MATCHER}: expected the numbers of a matcher"):
-        twicetold.load(folder).dedupe(list(names.texts_of("test")))
+    for part, value, message in (
+        ("usual", {"score": [0.5]}, "two finite numbers"),
+        ("matcher", {}, "the numbers of a"),
+    ):
+        content["matched"][part] = value
+        (folder / layout.MATCHER).write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=f"{layout.MATCHER}: expected {message}"):
+            twicetold.load(folder).dedupe(list(names.texts_of("test")))
+        content["matched"]["usual"] = {}
