@@ -34,7 +34,9 @@ from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdR
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
 BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
-UNLIKE = 0.25  # shift of features; of test texts of the same corpus at most 0.05, of questions and products 0.7 to 2
+UNLIKE = (
+    0.35  # shift of features: test texts of the same corpus at most 0.05, of like ones 0.3, of other kinds 0.5 to 2
+)
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
