@@ -28,6 +28,7 @@ FEATURISER_STATE = "featuriser.json"  # in MODEL
 DECISION = "decision.json"  # in MODEL: threshold and calibration, chosen on validation; of documents for each label
 CALIBRATION = "calibration.json"  # in MODEL: what `twicetold calibrate` did, and on which labels
 PRECISION = "precision.json"  # in MODEL: thresholds for a dedupe, chosen on all pairs of validation; not of every model
+MATCHER = "matcher.json"  # in MODEL: the matcher of pairs as validation has moved it; of models of labelled pairs
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}; of some runs "train" as well

@@ -5,14 +5,14 @@ Shape letters: m distinct texts, C pairs, L links.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold.dedupe.candidates import Candidates
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.thresholds import DedupeThresholds
+from twicetold.matching.candidates import ScoredTexts, scores_of
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
 from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import Rule
@@ -21,7 +21,6 @@ from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
-PAIRS = 65_536  # pairs that are scored at a time
 
 
 @dataclass(frozen=True)
@@ -79,13 +78,6 @@ class PairsByVectors:
         return merges.cut(least_dot)
 
 
-class ScoredTexts(Protocol):
-    """Texts whose pairs are scored one by one; see `trained.reading.ReadTexts`."""
-
-    def score(self, left: Ints, right: Ints) -> NDArray[np.floating]:
-        """Return (C,) of pairs."""
-
-
 @dataclass(frozen=True)
 class PairsByModel:
     """Pairs that a model scores one by one.
@@ -110,11 +102,7 @@ class PairsByModel:
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (C,) scores of pairs."""
-        scores = np.empty(len(left), np.float64)
-        for start in range(0, len(left), PAIRS):
-            part = slice(start, start + PAIRS)
-            scores[part] = self.read.score(left[part], right[part])
-        return scores
+        return scores_of(self.read, left, right)
 
     def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:
         """Return (C,) scores of pairs that were found by search vectors."""

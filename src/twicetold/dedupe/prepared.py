@@ -27,10 +27,10 @@ from twicetold.printable import counted
 from twicetold.tables.columns import codes_of, strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.drift import Drift, blank
-from twicetold.trained.fitted import Fitted, member_vectors
+from twicetold.trained.fitted import Fitted, member_vectors, static_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.threshold_record import MatcherRecord
+from twicetold.trained.threshold_record import COSINE, SCORE, MatcherRecord
 
 if TYPE_CHECKING:
     from twicetold.matching.candidates import Ends
@@ -105,9 +105,11 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
-            comparison, pairs, same = _compared(
-                model, distinct, options, limits, constraints, vectors, also, thresholds.matched
-            )
+            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds.matched)
+            if options.precision is None and thresholds.unlike(comparison.columns):
+                thresholds = thresholds.without_validation(constraints)
+                progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
+            comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
             drift = _drift(model, distinct.texts, comparison.blank)
             drift += filter(None, [crowded_words(comparison.terms.crowded)])
         else:
@@ -224,28 +226,42 @@ def _compared(
     distinct: DistinctTexts,
     options: DedupeOptions,
     limits: Limits | None,
-    constraints: Constraints | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     moved: MatcherRecord | None,
-) -> tuple["Comparison", PairScores, "Comparison | None"]:
-    """Compare distinct texts by the matcher, moved by labels or by answers about these, and score pairs.
-
-    The third is what `Prepared.same` is.
-    """
+) -> "Comparison":
+    """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
-    from twicetold.matching.generic import generic_matcher
 
     among = None
     if limits is not None and vectors is not None:
         among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
-    comparison = Comparison.of(
+    own = model.trained.unlabelled or (moved is not None and not moved.by_model)  # vectors of a fitted model
+    names = () if moved is None else moved.matcher.names
+    return Comparison.of(
         distinct.texts,
-        encode=lambda texts, _: member_vectors(model.trained, texts),
+        encode=lambda texts, _: member_vectors(model.trained, texts) if own else _static(texts, names),
+        read=lambda texts, _: model.trained.read(texts).keeping(np.arange(len(texts))) if SCORE in names else None,
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
         sense=options.sense,
         among=among,
     )
+
+
+def _moved(
+    comparison: "Comparison",
+    distinct: DistinctTexts,
+    options: DedupeOptions,
+    constraints: Constraints | None,
+    vectors: Vectors | None,
+    moved: MatcherRecord | None,
+) -> tuple["Comparison", PairScores, "Comparison | None"]:
+    """Move the matcher by labels, or by answers about these texts, and score pairs.
+
+    The third is what `Prepared.same` is.
+    """
+    from twicetold.matching.generic import generic_matcher
+
     same, decision = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None)), LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
@@ -257,6 +273,11 @@ def _compared(
         return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
     nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
     return comparison, PairsByModel(comparison, decision), same if nested else None
+
+
+def _static(texts: Sequence[str], names: Sequence[str]) -> "Dense | None":
+    """Return the default's vectors of texts, unless a matcher of features with these names goes without."""
+    return None if names and COSINE not in names else static_vectors(texts)
 
 
 def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vectors, limits: Limits) -> "Ends":

@@ -4,30 +4,39 @@ A calibration on labelled pairs, of which a third are duplicates, does not hold 
 one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
 texts (`precision.json`, which training writes), these and their calibration are used, similarities are the dot
 products that they were measured on, and it is known what they guarantee of other files (`evaluation.guarantee`). A
+model of labelled pairs brings the matcher of pairs that its validation has moved (`matcher.json`), with the model's
+score as one feature: it goes before both. A
 model that was calibrated on pairs drawn from a file of texts (`calibration.json`) has thresholds estimated from these.
 A model without either has its threshold and calibration for labelled pairs. A model that was fitted to texts without
 labels has the probabilities of the generic matcher (`twicetold.matching.matcher`), which labels of other files gave it.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from twicetold import layout
+from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkThreshold
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
+from twicetold.matching.pair_features import Column
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
+from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
+from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
 BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
+UNLIKE = (
+    0.35  # shift of features: test texts of the same corpus at most 0.05, of like ones 0.3, of other kinds 0.5 to 2
+)
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
@@ -71,9 +80,10 @@ class Thresholds:
                 f"sense={options.sense!r} needs the generic matcher: what counts as a duplicate for {model.folder} was "
                 "decided by its labels"
             )
-        record, matched = model.record, None
-        if by_matcher and record.calibration is not None and (matched := record.calibration.matched) is not None:
-            record = replace(record, calibration=matched.calibration)
+        record = model.record
+        matched = record.matched if by_matcher and _usable(record.matched) else None
+        if matched is not None:
+            record = replace(record, calibration=matched.calibration, dedupe=None)
         thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
@@ -82,6 +92,14 @@ class Thresholds:
                 "duplicates are known, or on pairs that label draws"
             )
         return thresholds
+
+    def unlike(self, columns: Mapping[str, Column]) -> bool:
+        """Return true if pairs with these features are of another kind than those of validation."""
+        return self.matched is not None and self.matched.shift(columns) > UNLIKE
+
+    def without_validation(self, answers: Constraints | None) -> "Thresholds":
+        """Return the evidence about texts that are unlike those of validation: the generic matcher, and answers."""
+        return Thresholds(ANSWERED if answers else NO_LABELS, unlabelled=True)
 
     @property
     def in_words(self) -> str:
@@ -175,6 +193,12 @@ class Thresholds:
         if measured is None:
             return ExpectedPrecision()
         return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
+
+
+def _usable(matched: MatcherRecord | None) -> bool:
+    """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
+    needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
+    return not needs or VECTORS in mixture().parts
 
 
 def threshold_warnings(model: LoadedModel) -> list[str]:

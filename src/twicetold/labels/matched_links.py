@@ -37,12 +37,12 @@ from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, TargetLinks
 from twicetold.files import write_file
-from twicetold.labels.sampling import Ints
 from twicetold.matching.candidates import NEAREST
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import fit_logistic
+from twicetold.neighbours.grouping import Ints
 
 KEPT = 20_000  # of the likeliest candidates, and as many of the others, that a draw keeps the features of
 FOLDS = 5

@@ -12,9 +12,9 @@ Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ EXACT = 8_000  # texts whose vectors are all compared
 PROBES = 5  # cells of the inverted file that a text looks into
 LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
+SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
@@ -61,6 +62,7 @@ class Pairs:
         lexical: (P,) similarity c.
         cosine: (P,) of vectors; None without them.
         unfinished: as of `Ends`.
+        score: (P,) by a trained model; None without one.
     """
 
     count: int
@@ -69,9 +71,39 @@ class Pairs:
     lexical: NDArray[np.float32]
     cosine: NDArray[np.float32] | None
     unfinished: int = 0
+    score: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
+
+    def where(self, kept: NDArray[np.bool_]) -> "Pairs":
+        """Return some of the pairs."""
+        return self._with(lambda name, column: column[kept])
+
+    def before(self, others: "Pairs") -> "Pairs":
+        """Return these pairs and others of the same texts."""
+        return self._with(lambda name, column: np.append(column, getattr(others, name)))
+
+    def _with(self, change: Callable[[str, NDArray[Any]], NDArray[Any]]) -> "Pairs":
+        columns = {name: getattr(self, name) for name in ("left", "right", "lexical", "cosine", "score")}
+        changed: dict[str, Any] = {name: change(name, column) for name, column in columns.items() if column is not None}
+        return replace(self, **changed)
+
+
+class ScoredTexts(Protocol):
+    """Texts, known by their numbers, whose pairs a model scores; see `trained.reading.ReadTexts`."""
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return (P,) of pairs."""
+
+
+def scores_of(model: ScoredTexts, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (P,) scores of pairs, `SCORED` at a time."""
+    scores = np.empty(len(left), np.float64)
+    for start in range(0, len(left), SCORED):
+        part = slice(start, start + SCORED)
+        scores[part] = model.score(left[part], right[part])
+    return scores
 
 
 def candidates(

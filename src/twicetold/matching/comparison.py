@@ -19,7 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from twicetold.matching.candidates import EXACT, NEAREST, Ends, Pairs, candidates, lexical_rows, pair_dots
+from twicetold.matching.candidates import (
+    EXACT,
+    NEAREST,
+    Ends,
+    Pairs,
+    ScoredTexts,
+    candidates,
+    lexical_rows,
+    pair_dots,
+    scores_of,
+)
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
@@ -39,6 +49,8 @@ FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by
 Dense: TypeAlias = NDArray[np.float32]
 Encode: TypeAlias = Callable[[Sequence[str], Ints], Dense | None]
 """A function from texts in an order, and their numbers, to (N, D) vectors of length 1; None where there are none."""
+Read: TypeAlias = Callable[[Sequence[str], Ints], ScoredTexts | None]
+"""A function from texts in an order, and their numbers, to what a trained model has read; None without one."""
 Among: TypeAlias = Callable[[Csr, Dense | None, Ints], Ends]
 """A function from (N, T) rows as of `lexical_rows`, vectors, and the numbers of the texts in that order, to the pairs
 to take, by their positions in it."""
@@ -67,7 +79,7 @@ def best_cut(probability: NDArray[np.float64], answers: int) -> float:
     return max(LEAST_CUT, float(expected.max(initial=0.0)) / 2)
 
 
-def _no_vectors(texts: Sequence[str], numbers: Ints) -> None:
+def _without(texts: Sequence[str], numbers: Ints) -> None:
     return None
 
 
@@ -83,6 +95,7 @@ class Comparison:
         columns: (C,) their features.
         matcher: that scores them.
         also: further columns, N values each in their normal form.
+        model: a trained one that has read the texts; None without one.
     """
 
     order: Ints
@@ -92,13 +105,15 @@ class Comparison:
     columns: dict[str, Column]
     matcher: Matcher
     also: Sequence[Sequence[str]] = ()
+    model: ScoredTexts | None = None
 
     @classmethod
     def of(
         cls,
         texts: Sequence[str],
         *,
-        encode: Encode = _no_vectors,
+        encode: Encode = _without,
+        read: Read = _without,
         also: Sequence[Sequence[str]] = (),
         split: int | None = None,
         sense: Sense = "same",
@@ -111,6 +126,7 @@ class Comparison:
         Args:
             texts: N of them that are distinct, those of the first table before those of the second.
             encode: gives their vectors.
+            read: gives them as a trained model has read them, whose score of a pair is a feature.
             also: further columns, N values each, empty where one is missing.
             split: number of texts of the first table, if there are two; pairs are then across them.
             sense: what "the same" means.
@@ -128,11 +144,14 @@ class Comparison:
         sides = range(first), range(first, len(texts))
         order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
         folded, *further = ([records[number][column] for number in order.tolist()] for column in range(1 + len(also)))
-        terms, vectors = Terms.of_folded(folded), encode([texts[number] for number in order.tolist()], order)
+        ordered = [texts[number] for number in order.tolist()]
+        terms, vectors, model = Terms.of_folded(folded), encode(ordered, order), read(ordered, order)
         inside = None if among is None else lambda both: among(both, vectors, order)
         pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside)
+        if model is not None:
+            pairs = replace(pairs, score=scores_of(model, pairs.left, pairs.right).astype(np.float32))
         matcher = matcher or generic_matcher(sense, vectors=vectors is not None, records=bool(also))
-        return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further)
+        return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further, model)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -195,10 +214,8 @@ class Comparison:
 
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":
         """Return the same with some of the C candidates."""
-        one = self.pairs
-        cosine = None if one.cosine is None else one.cosine[kept]
-        pairs = Pairs(one.count, one.left[kept], one.right[kept], one.lexical[kept], cosine, one.unfinished)
-        return replace(self, pairs=pairs, columns={name: column[kept] for name, column in self.columns.items()})
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return replace(self, pairs=self.pairs.where(kept), columns=columns)
 
     def candidate(self, left: Ints, right: Ints) -> Ints:
         """Return (P,) place of pairs among the candidates; -1 for others."""
@@ -261,13 +278,8 @@ class Comparison:
         touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
         both = lexical_rows(self.terms)
         cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
-        known = self.pairs.cosine
-        pairs = Pairs(
-            len(self.order),
-            np.append(left, self.pairs.left[touched]),
-            np.append(right, self.pairs.right[touched]),
-            np.append(pair_dots(both, left, right), self.pairs.lexical[touched]),
-            None if cosine is None or known is None else np.append(cosine, known[touched]),
-        )
+        score = None if self.model is None else scores_of(self.model, left, right).astype(np.float32)
+        new = Pairs(len(self.order), left, right, pair_dots(both, left, right), cosine, score=score)
+        pairs = new.before(self.pairs.where(touched))
         columns = all_features(self.terms, pairs, self.also)
         return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})

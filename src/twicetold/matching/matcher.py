@@ -32,6 +32,7 @@ DECIMALS = 6  # of it at most, as the regression stops at changes of this size
 ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold it in place
 ANCHOR = 30.0  # answers that all of them weigh
 UNSURE = 0.05  # probability of which a pair is sure
+LEAST_SCALE = 1e-3  # of a feature
 LARGEST = 1e9  # number, and reciprocal of a scale or spread: sums and quotients of such are finite
 
 
@@ -92,6 +93,27 @@ class Matcher:
             weights=np.append(np.ones(len(pairs)), np.full(len(sampled), ANCHOR / max(len(sampled), 1))),
         )
         return replace(self, coefficients=found)
+
+    def beside(self, columns: "Mapping[str, Column]") -> "Matcher":
+        """Return the matcher with the other features of some pairs as well, which count for nothing before answers.
+
+        Args:
+            columns: (P,) features by name.
+        """
+        others = {name: np.asarray(column, np.float64) for name, column in columns.items() if name not in self.names}
+        mean, scale = (
+            [float(of(column)) if len(column) else 0.0 for column in others.values()] for of in (np.mean, np.std)
+        )
+        nothing = np.zeros(len(others))
+        return replace(
+            self,
+            names=(*self.names, *others),
+            mean=np.append(self.mean, mean),
+            scale=np.append(self.scale, np.add(scale, LEAST_SCALE)),
+            coefficients=np.append(self.coefficients, nothing),
+            prior=np.append(self.prior, nothing),
+            kinds=np.pad(self.kinds, ((0, 0), (0, len(others)))),
+        )
 
     def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
         """Return some pairs that the generic matcher is sure of, and what it says of them.

@@ -18,7 +18,7 @@ BLOCK = 50_000  # pairs at a time
 
 
 def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
-    """Return (P,) columns by name; those of vectors only where the pairs have a cosine.
+    """Return (P,) columns by name; those of vectors and of a model only where the pairs have a cosine and a score.
 
     Examples:
         >>> from twicetold.matching.candidates import candidates
@@ -34,9 +34,9 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
         for start in range(0, max(len(pairs), 1), BLOCK)
     ]
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
-    columns |= {"lexical": pairs.lexical} | _standing(pairs, pairs.lexical, "lexical")
-    if pairs.cosine is not None:
-        columns |= {"cosine": pairs.cosine} | _standing(pairs, pairs.cosine, "cosine")
+    for name, similarity in (("lexical", pairs.lexical), ("cosine", pairs.cosine), ("score", pairs.score)):
+        if similarity is not None:
+            columns |= {name: similarity} | _standing(pairs, similarity, name)
     return columns
 
 

@@ -2,6 +2,7 @@
 
 - `decision.json` has threshold and calibration for each label, chosen on pairs of validation;
 - `precision.json` has thresholds for a dedupe, chosen over all pairs of validation texts; not of every model;
+- `matcher.json` has a matcher of pairs that validation has moved, with thresholds; of models of labelled pairs;
 - `calibration.json` says on which labels `twicetold calibrate` fitted a decision again. The precision on the labels
   that a threshold was chosen on flatters; what is recorded is corrected for the choice, with a 95 % interval, among the
   pairs that could be drawn (`twicetold.labels.matched_links`).
@@ -15,6 +16,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate
@@ -23,11 +27,12 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.stored import json_object, objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import LEAST_SCALE, Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 from twicetold.trained.vectors_identity import VectorProbes
 
 T = TypeVar("T")
+COSINE, SCORE = "cosine", "score"  # features of pairs: by the default's vectors, and by the model
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
 
 
@@ -93,11 +98,26 @@ class MatcherRecord:
         matcher: with its coefficients.
         decision: default threshold and calibration of its log odds.
         calibration: the record of the labels, with thresholds and precisions of links by it.
+        usual: mean and standard deviation of each feature among the pairs of validation; empty of other labels.
     """
 
     matcher: Matcher
     decision: Decision
     calibration: CalibrationRecord
+    usual: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def by_model(self) -> bool:
+        """True if the score of a trained model is one of the features."""
+        return SCORE in self.matcher.names
+
+    def shift(self, columns: Mapping[str, NDArray[np.float32]]) -> float:
+        """Return how far the means of (P,) features are from the usual ones, in standard deviations, on average."""
+        known = {name: (columns[name], *usual) for name, usual in self.usual.items() if len(columns[name])}
+        shifts = [
+            abs(float(column.mean()) - mean) / max(spread, LEAST_SCALE) for column, mean, spread in known.values()
+        ]
+        return float(np.mean(shifts)) if shifts else 0.0
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], name: str) -> "MatcherRecord | None":
@@ -113,6 +133,7 @@ class MatcherRecord:
             Matcher.from_json(field_of(stored, "matcher", dict, file="")),
             record(Decision, field_of(stored, "decision", dict, file=""), "'decision'"),
             CalibrationRecord.from_json({**content, **links, name: None}),
+            _usual(stored.get("usual") or {}),
         )
 
 
@@ -125,6 +146,7 @@ class ThresholdRecord:
         decisions: by label; None if the folder has none, such as that of a model that was made in this process.
         dedupe: thresholds over all pairs of validation texts; None if there are none.
         calibration: on which labels a decision was fitted again; None if none was.
+        validation: the labels of validation, with a matcher that they have moved; None if there is none.
         saved: whether the folder holds a model.
         probes: of the vectors that a decision file is about; None if an earlier version did not record them.
     """
@@ -133,6 +155,7 @@ class ThresholdRecord:
     decisions: Decisions | None
     dedupe: DedupeThresholds | None
     calibration: CalibrationRecord | None
+    validation: CalibrationRecord | None = None
     saved: bool = True
     probes: VectorProbes | None = None
 
@@ -151,8 +174,15 @@ class ThresholdRecord:
             decisions=read_decisions(folder) if saved and (folder / layout.DECISION).is_file() else None,
             dedupe=read_thresholds(folder),
             calibration=_read(folder, layout.CALIBRATION, CalibrationRecord.from_json, again="calibrate the model"),
+            validation=_read(folder, layout.MATCHER, CalibrationRecord.from_json),
             saved=saved,
         )
+
+    @property
+    def matched(self) -> MatcherRecord | None:
+        """The matcher that labels have moved: those of a person, or else those of validation."""
+        labels = self.calibration or self.validation
+        return None if labels is None else labels.matched
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
         """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""
@@ -213,17 +243,22 @@ def read_thresholds(folder: Path) -> DedupeThresholds | None:
     return _read(folder, layout.PRECISION, DedupeThresholds.from_json)
 
 
-def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None) -> None:
+def write_decisions(
+    folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None, matched: Mapping[str, Any] | None = None
+) -> None:
     """Write what was decided about a model into its folder.
 
     Args:
         folder: that has all else.
         decisions: by label.
         thresholds: for a dedupe, if there are any.
+        matched: the matcher that validation has moved, and its labels, if there is one.
     """
     write_json(folder / layout.DECISION, decisions.to_json())
     if thresholds is not None:
         write_json(folder / layout.PRECISION, thresholds.to_json())
+    if matched is not None:
+        write_json(folder / layout.MATCHER, matched)
 
 
 def _read(
@@ -249,6 +284,14 @@ def _expected(values: Mapping[str, Any]) -> tuple[float | None, IntervalEstimate
     if not 0 <= found.low <= found.value <= found.high <= 1:
         raise ValueError(f"expected 0 <= low <= value <= high <= 1 in 'promised', got {dict(precision)}")
     return aimed, found
+
+
+def _usual(values: Any) -> dict[str, tuple[float, float]]:
+    if not isinstance(values, dict) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)) for pair in values.values()
+    ):
+        raise ValueError(f"expected two finite numbers for each feature in 'usual', got {values!r:.80}")
+    return {name: (float(mean), float(spread)) for name, (mean, spread) in values.items()}
 
 
 def _number(values: Mapping[str, Any], name: str) -> float | None:

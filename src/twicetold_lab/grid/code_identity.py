@@ -30,7 +30,10 @@ OBSERVERS = (
     "twicetold.dedupe",
     "twicetold.staged",
     "twicetold.index",
-    "twicetold.labels",
+    *(
+        f"twicetold.labels.{name}"  # `matched_links` moves the matcher of `evaluate`
+        for name in ("assessment", "calibration", "decision_file", "estimates", "labelling", "review", "sampling")
+    ),
     "twicetold.commands",
     "twicetold_lab.grid.standalone",
     "twicetold_lab.grid.code_identity",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.matching.comparison import CUT, Comparison
 from twicetold.matching.generic import LEARNT, set_name
-from twicetold.matching.matcher import Matcher
+from twicetold.matching.matcher import LEAST_SCALE, Matcher
 from twicetold.matching.regression import Floats, fit_logistic
 from twicetold.neighbours.parallel import serial_products
 from twicetold.normal_form import normal_form
@@ -37,7 +37,6 @@ SPREAD = 0.3  # τ of answers
 STATED = {"signs_contradict": -6.0}  # log odds of +5 V and -5 V, which are too rare in labelled files to be learnt
 HELD = 1e9  # precision of what is stated
 MATCHES, OTHERS = 1_500, 4_000  # pairs of a file that are sampled
-LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True)

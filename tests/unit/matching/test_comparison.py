@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from twicetold.matching.comparison import CUT, FEWEST_ANSWERS, LEAST_CUT, Comparison, best_cut
+from twicetold.matching.matcher import Matcher
 
 TEXTS = [
     "Canon EOS-70D camera, 18 MP",
@@ -148,3 +149,36 @@ def test_the_cut_is_one_half_after_few_answers_and_never_so_low_that_most_links_
     assert best_cut(probability, FEWEST_ANSWERS - 1) == CUT
     assert best_cut(probability, FEWEST_ANSWERS) == LEAST_CUT
     assert best_cut(np.empty(0), FEWEST_ANSWERS) == LEAST_CUT
+
+
+class Lengths:
+    """A model whose score is higher the nearer the lengths of two texts are."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.length = np.array([len(text) for text in texts], np.float32)
+
+    def score(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return -np.abs(self.length[left] - self.length[right])
+
+
+def test_the_score_of_a_model_is_a_feature_with_its_standing_in_any_order_of_the_texts() -> None:
+    compared = compare(TEXTS, read=lambda texts, _: Lengths(texts))
+    left, right = compared.ends
+    expected = Lengths(TEXTS).score(left, right)
+    assert compared.columns["score"].tolist() == expected.tolist()
+    standing = {name.replace("lexical", "score") for name in compared.columns if name.startswith("lexical")}
+    assert standing <= set(compared.columns)
+    assert compared.columns["score_over"].std() > 0
+    np.testing.assert_array_equal(compared.log_odds, compare(TEXTS).log_odds)  # nothing before labels
+
+
+def test_pairs_that_are_no_candidates_are_scored_by_the_model_as_well() -> None:
+    one = np.array([0.0, 1.0])
+    matcher = Matcher(("score",), np.zeros(1), np.ones(1), one, one, np.zeros((0, 2)), 0.3)
+    compared = compare(TEXTS, read=lambda texts, _: Lengths(texts), matcher=matcher)
+    left, right = np.triu_indices(len(TEXTS), 1)
+    assert (compared.candidate(left, right) < 0).any()
+    assert compared.score(left, right).tolist() == Lengths(TEXTS).score(left, right).tolist()
+    some = compared.where(compared.columns["score"] > -3)
+    assert some.pairs.score is not None
+    assert some.pairs.score.tolist() == some.columns["score"].tolist()

@@ -116,6 +116,19 @@ def test_a_changed_digit_in_numbers_of_the_package_is_noticed(folder: str) -> No
             read_sets(changed)
 
 
+def test_further_features_count_for_nothing_before_answers_and_as_those_say_after(matcher: Matcher) -> None:
+    random = np.random.default_rng(0)
+    columns = {name: random.normal(size=400).astype(np.float32) for name in (*matcher.names, "new")}
+    same = columns["new"] > 0
+    wider = matcher.beside(columns)
+    np.testing.assert_allclose(wider.log_odds(columns), matcher.log_odds(columns))
+    moved = wider.answered(columns, np.arange(400), same)
+    assert moved.names[-1] == "new"
+    assert moved.coefficients[-1] > 1
+    assert Matcher.from_json(wider.to_json()).names == wider.names
+    assert matcher.beside({name: columns[name] for name in matcher.names}).names == matcher.names
+
+
 def test_a_missing_feature_is_named(matcher: Matcher) -> None:
     with pytest.raises(ValueError, match="there is no b"):
         matcher.probability({"a": COLUMNS["a"]})
