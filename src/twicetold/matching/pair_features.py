@@ -34,9 +34,9 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
         for start in range(0, max(len(pairs), 1), BLOCK)
     ]
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
-    columns |= {"lexical": pairs.lexical} | _standing(pairs, pairs.lexical, "lexical")
+    columns |= {"lexical": pairs.lexical} | standing(pairs, pairs.lexical, "lexical")
     if pairs.cosine is not None:
-        columns |= {"cosine": pairs.cosine} | _standing(pairs, pairs.cosine, "cosine")
+        columns |= {"cosine": pairs.cosine} | standing(pairs, pairs.cosine, "cosine")
     return columns
 
 
@@ -150,7 +150,7 @@ def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     }
 
 
-def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
+def standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
     """Return the standing of a pair among all candidates of its two texts.
 
     Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
