@@ -121,37 +121,29 @@ class ComparedTexts:
         rows = {"lexical": lexical_rows(terms)} | ({} if vectors is None else {"cosine": vectors})
         return terms, {name: np.round(pair_dots(each, left, right), DECIMALS) for name, each in rows.items()}
 
-    def _log_odds(self, texts: Sequence[str], itself: Ints, near: Hits, query: Ints, found: Ints) -> Floats:
+    def _log_odds(self, texts: Sequence[str], itself: Ints, near: Hits, query: Ints, other: Ints) -> Floats:
         """Return (W,) log odds of pairs.
 
-        Each stands among the nearest texts of the query and those of the other text, of which no two are one node, so
-        it does not matter what else is asked.
+        Each stands among the nearest texts of both sides, whatever else is asked.
 
         Args:
             texts: (Q,) queries.
             itself: (Q,) number of the text that a query is equal to: that is the query.
             near: their nearest texts.
             query: (W,) one side of the pairs.
-            found: (W,) number of the text on the other side.
+            other: (W,) number of the text on the other side.
         """
         count, wanted = len(texts), slice(0, len(query))
-        numbers, place = np.unique(found, return_inverse=True)
-        around = self._around(numbers)
-        starts = np.searchsorted(around.query, np.arange(len(numbers) + 1))
-        size = np.diff(starts)[place]
-        of = np.repeat(np.arange(len(found)), size)
-        beside = around.row[np.arange(len(of)) + np.repeat(starts[place] - np.cumsum(size) + size, size)]
-        others = near.at(~np.isin(near.query * len(self._texts) + near.row, query * len(self._texts) + found))
-        apart = beside != itself[query[of]]
-        of, beside = of[apart], beside[apart]
-        right_numbers = np.concatenate([found, others.row, beside])
-        rows, right = np.unique(right_numbers, return_inverse=True)
+        further = near.at(~np.isin(near.query * len(self._texts) + near.row, query * len(self._texts) + other))
+        around = self._around(other)
+        around = around.at(around.row != itself[query[around.query]])
+        rows, right = np.unique(np.concatenate([other, further.row, around.row]), return_inverse=True)
         right = count + right
-        node = np.concatenate([query, others.query, count + of])  # that of the text on the right is count + its place
-        left = np.concatenate([query, others.query, right[of]])
+        left = np.concatenate([query, further.query, right[around.query]])
+        node = np.concatenate([query, further.query, count + around.query])  # on the right each has one of its own
         terms, similar = self._similar([*texts, *self._texts[rows]], left, right)
         likely = _likely(similar)
-        likely[: len(found) + len(others.row)] = True
+        likely[: len(other) + len(further.row)] = True
         pairs = Pairs(count + len(left), node[likely], count + np.flatnonzero(likely), similar["lexical"][likely], None)
         columns = features_of_texts(terms, left[wanted], right[wanted])
         for name, value in similar.items():
