@@ -105,7 +105,7 @@ def add(
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file and regroup the texts near them, by the rule that built the index.
+    """Add the texts of a file and regroup by the rule that built the index: without MODEL all texts, else those near.
 
     Examples:
         twicetold index add faq new.csv

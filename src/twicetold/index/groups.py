@@ -1,5 +1,7 @@
 """Groups of an index that grows, formed by the rule that built it.
 
+By the matcher all texts are compared anew (`regrouped`). By similarity a neighbourhood is (`grow`):
+
 New texts have links to texts of some groups. These groups, the neighbourhood, and the new texts are grouped anew by the
 rule; the others stay as they are. That is what a build would do, as far as the groups of the neighbourhood have no
 business with others: by the rules of `neighbours.grouping` the texts of a finished group, by themselves, form this

@@ -1,4 +1,4 @@
-"""An index begins and grows: texts are added, and grouped by the rule of the index.
+"""An index begins and grows: texts are added, and grouped by the rule of the index, as a dedupe or near them alone.
 
 Shape letters: N texts that are added.
 """

@@ -1,8 +1,8 @@
 """An index of texts: search for those most alike, add and remove some, keep groups of duplicates.
 
     index = model.index(texts, ids)
-    index.search(["a text"], k=10)          # nearest first, with the model's scores and probabilities
-    index.add(["another"], ids=["new"])     # groups what it is near to anew, by the rule that built the index
+    index.search(["a text"], k=10)          # nearest first, with scores and probabilities
+    index.add(["another"], ids=["new"])     # groups anew, by the rule that built the index
     index.save("faq.index")
 
     with changing("faq.index") as index:    # saved at the end; one process at a time
@@ -178,7 +178,9 @@ class TextIndex:
         return table_of(self._segments)
 
     def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:
-        """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
+        """Add texts, and group anew by the rule that built the index.
+
+        By the matcher all texts are compared anew; by similarity the new ones, and the groups that they have links to.
 
         Args:
             texts: (N,).
