@@ -154,8 +154,8 @@ def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
         return f"{matched.decision.probability([score])[0]:.3g}"
 
     return [
-        _promises("dedupe now links pairs", probability, matched.links, matched.promised),
-        _promises("index now links pairs", "a similarity of {:.4g}".format, result.links, result.promised),
+        _promises("dedupe and index now link pairs", probability, matched.links, matched.promised),
+        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links, result.promised),
     ]
 
 

@@ -11,10 +11,11 @@ from twicetold.commands._options import (
     Index,
     IndexModel,
     Json,
-    Model,
+    ModelAndFile,
     OutFile,
     Reading,
     file_format,
+    model_and_file,
     with_options,
 )
 from twicetold.commands._outputs import require_apart
@@ -24,13 +25,15 @@ from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
     from twicetold.index.info import IndexInfo
+    from twicetold.use.model import Model
 
 ABOUT = """Build, grow and describe an index of texts (see also search).
 
 
 Examples:
-    twicetold index build model questions.csv -o faq
+    twicetold index build questions.csv -o faq
     twicetold index add faq new.csv
 """
 """The second empty line keeps the indent, as in the help of commands."""
@@ -43,8 +46,7 @@ Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", sho
 @index.command()
 @with_options
 def build(
-    model: Model,
-    file: File,
+    arguments: ModelAndFile,
     reading: Reading,
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     id_column: Id = None,
@@ -55,10 +57,10 @@ def build(
     ] = DEFAULTS.rule,
     as_json: Json = False,
 ) -> None:
-    """Make an index of the texts of a file, grouped as dedupe does.
+    """Make an index of the texts of a file, grouped as dedupe does, with MODEL or without.
 
     Examples:
-        twicetold index build model questions.csv -o faq
+        twicetold index build questions.csv -o faq
         twicetold index build model questions.csv --id id --rule complete -o faq
     """
     from dataclasses import asdict
@@ -71,11 +73,12 @@ def build(
     if rule == "none" and (precision, threshold) != (None, None):
         raise typer.BadParameter("--precision and --threshold say how to group: leave them or --rule none out")
     require_new(Path(output))
-    require_usable(model)
-    texts, ids = _read(file, id_column, reading)
-    loaded = load_model(model)
-    made = loaded.index(
-        texts,
+    model, name = model_and_file(arguments, "index build")
+    if model is not None:
+        require_usable(model)
+    file, ids = _read(name, id_column, reading)
+    made = (_fitted_to(file) if model is None else load_model(model)).index(
+        file.texts,
         ids,
         groups=rule != "none",
         precision=precision,
@@ -102,17 +105,17 @@ def add(
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file and regroup the texts near them, by the rule that built the index.
+    """Add the texts of a file and regroup by the rule that built the index: without MODEL all texts, else those near.
 
     Examples:
         twicetold index add faq new.csv
         twicetold index add faq new.csv --id id --json
     """
-    texts, ids = _read(file, id_column, reading)
+    read, ids = _read(file, id_column, reading)
     from twicetold.index.text_index import changing
 
     with progress(f"changing {folder}"), changing(folder, model) as opened:
-        added = opened.add(texts, ids)
+        added = opened.add(read.texts, ids)
     changes = added.changes
     if as_json:
         about = {
@@ -125,7 +128,7 @@ def add(
         print(json_text(about))
         return
     joined = f", {added.joined:,} of them to existing groups" if opened.threshold is not None else ""
-    tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
+    tell(f"added {counted(len(read.texts), 'text')}{joined}; {folder} has {len(opened):,} now")
     if changes.moved:
         tell(
             f"{changes.moved:,} earlier texts are in another group now: {len(changes.merged):,} groups were "
@@ -196,9 +199,7 @@ def _described(about: "IndexInfo") -> list[str]:
     parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
     groups = "none"
     if about.threshold is not None:
-        least = f"similarity {about.threshold:.4f} or more"
-        if about.probability is not None:
-            least = f"probability {about.probability:.3f} or more (score {about.threshold:.4f})"
+        least = f"probability {about.probability:.3f} or more (score {about.threshold:.4f})"
         texts = counted(about.grouped, "text")
         groups = f"{about.groups:,} of {texts}, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
@@ -213,10 +214,16 @@ def _described(about: "IndexInfo") -> list[str]:
     ]
 
 
-def _read(file: str, id_column: str | None, reading: Reading) -> tuple[list[str], list[str] | None]:
-    """Return texts and ids of a file."""
+def _read(file: str, id_column: str | None, reading: Reading) -> tuple["TextFile", list[str] | None]:
+    """Return a file and the ids of its texts."""
     with progress("loading libraries"):
         from twicetold.commands._dedupe_file import TextFile
 
     read = TextFile.read(file, reading, id_column=id_column, added=())
-    return read.texts, None if id_column is None else read.names.cast("string").to_pylist()
+    return read, None if id_column is None else read.names.cast("string").to_pylist()
+
+
+def _fitted_to(file: "TextFile") -> "Model":
+    from twicetold.commands._columns import fitted_to
+
+    return fitted_to(file, None)

@@ -74,8 +74,7 @@ def _tell(query: str, hits: Sequence["Match"], *, named: bool, as_json: bool) ->
     if named:
         print(_line(query))
     for each in hits:
-        probability = "" if each.probability is None else f"{each.probability:.4f}"
-        columns = f"{each.similarity:.4f}", probability, str(each.group), each.id, each.text
+        columns = f"{each.similarity:.4f}", f"{each.probability:.4f}", str(each.group), each.id, each.text
         print("\t".join(_line(column) for column in columns))
 
 

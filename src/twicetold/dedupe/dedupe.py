@@ -38,7 +38,6 @@ def dedupe(
     options: DedupeOptions = DEFAULTS,
     *,
     encoded: Callable[[], Vectors] | None = None,
-    by_matcher: bool = True,
     progress: Progress | None = None,
 ) -> TextGroups:
     """Group duplicates; nothing is dropped.
@@ -48,7 +47,6 @@ def dedupe(
         texts: n of them, none empty.
         options: what is a link, and what becomes of links.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
-        by_matcher: group texts that a model was fitted to without labels by the generic matcher, not by similarity.
         progress: is called with a description of each step.
 
     Raises:
@@ -59,7 +57,7 @@ def dedupe(
         require_length("keep", values_to_keep(*options.keep), len(texts))
     truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, by_matcher=by_matcher, progress=progress)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None
     links, codes, candidates = prepared.grouped(progress)
     represented, probability = representatives(

@@ -76,7 +76,6 @@ class Prepared:
         *,
         progress: Progress,
         encoded: Callable[[], Vectors] | None = None,
-        by_matcher: bool = True,
     ) -> "Prepared":
         """See `dedupe` for arguments and errors."""
         texts = texts_of(texts)
@@ -84,14 +83,14 @@ class Prepared:
         constraints = _constraints(len(texts), options)
         if not texts:
             raise ValueError("there are no texts to group")
-        thresholds = Thresholds.of(model, options, by_matcher=by_matcher)
-        if by_matcher and thresholds.unlabelled and constraints and options.sense != "topic":
+        thresholds = Thresholds.of(model, options, by_matcher=True)
+        by_matcher = thresholds.by_matcher
+        if thresholds.unlabelled and constraints and options.sense != "topic":
             thresholds = replace(thresholds, evidence=ANSWERED)
         also = _further(options, thresholds, len(texts))
         progress(thresholds.in_words)
         progress("looking for exact duplicates")
         plain = DistinctTexts.of(texts)
-        by_matcher &= bool(thresholds.matched or thresholds.unlabelled)
         if not by_matcher:
             _require_vectors(model, plain)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)

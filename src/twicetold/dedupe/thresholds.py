@@ -102,6 +102,11 @@ class Thresholds:
         return Thresholds(ANSWERED if answers else NO_LABELS, unlabelled=True)
 
     @property
+    def by_matcher(self) -> bool:
+        """True if pairs are compared by the matcher, not by the model's score."""
+        return self.unlabelled or self.matched is not None
+
+    @property
     def in_words(self) -> str:
         """The evidence as a sentence."""
         return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"

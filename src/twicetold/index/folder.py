@@ -1,6 +1,7 @@
 """The folder of an index: parts that never change, and a manifest that names those that count.
 
     index.json                    the manifest: model, threshold, rule, parts
+    model/                        the model, if it was fitted to the texts and not saved elsewhere
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
     00000001/groups-00000007.npy  groups of the texts, where some have changed, or texts were removed
@@ -41,8 +42,9 @@ from twicetold.files import (
 from twicetold.index.segments import Segment
 from twicetold.neighbours.rules import RULES, Rule
 
-FORMAT = 5
+FORMAT = 6
 MANIFEST = "index.json"
+MODEL = "model"  # folder of a model that belongs to the index
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
@@ -64,7 +66,7 @@ class IndexManifest:
     """Manifest of an index.
 
     Args:
-        model: folder of the model that made the vectors, as it was then.
+        model: folder of the model that made the vectors, as it was then; `MODEL` if it is in that of the index.
         fingerprint: of that model; empty before the index is saved for the first time.
         decision: score from which two texts belong to one group, and calibration of the scores.
         groups: whether texts are grouped; if not, each text has a group of its own.
@@ -72,7 +74,7 @@ class IndexManifest:
         rule: how links make groups.
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
-        guessed: whether nobody has labelled anything: the threshold is a similarity, and there are no probabilities.
+        matched: whether pairs are compared by the matcher, and the decision is about its log odds.
         saved: how often the index has been saved.
         added: how many texts have been added.
         next_part: number of the next part.
@@ -88,7 +90,7 @@ class IndexManifest:
     rule: Rule = DEFAULTS.rule
     neighbours: int = NEIGHBOURS
     evidence: Sequence[str] = ()
-    guessed: bool = False
+    matched: bool = False
     saved: int = 0
     added: int = 0
     next_part: int = 1
@@ -110,7 +112,7 @@ class IndexManifest:
         """
         require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
         format = values.get("format")
-        again = "twicetold index build MODEL FILE -o NEW"
+        again = "build it again (twicetold index build)"
         require(format == FORMAT, f"expected format {FORMAT}, got {format!r:.80}: {again}")
         for name in ("model", "decision"):
             require(isinstance(values.get(name), dict), f"expected an object as {name!r}, got {values.get(name)!r:.80}")
@@ -122,7 +124,8 @@ class IndexManifest:
         require(not missing, f"expected the fields {sorted(missing)}")
         manifest = record(cls, known, MANIFEST)
         place = manifest.model
-        require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
+        fit = place == MODEL or Path(place).is_absolute()
+        require(fit, f"expected the whole path of a folder as the model, or {MODEL!r}, got {place!r:.80}")
         require(manifest.rule in RULES, f"expected one of {RULES} as 'rule', got {manifest.rule!r:.80}")
         fit = 1 <= manifest.neighbours <= MOST_NEIGHBOURS
         require(fit, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {manifest.neighbours}")

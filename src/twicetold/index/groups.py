@@ -1,5 +1,7 @@
 """Groups of an index that grows, formed by the rule that built it.
 
+By the matcher all texts are compared anew (`regrouped`). By similarity a neighbourhood is (`grow`):
+
 New texts have links to texts of some groups. These groups, the neighbourhood, and the new texts are grouped anew by the
 rule; the others stay as they are. That is what a build would do, as far as the groups of the neighbourhood have no
 business with others: by the rules of `neighbours.grouping` the texts of a finished group, by themselves, form this
@@ -20,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.blocking import search_pairs
+from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.index.folder import IndexManifest
 from twicetold.index.segments import REMOVED, Segment
@@ -125,6 +129,25 @@ def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known:
             codes = grouping.group(segments, rows)
         group[rows] = renewed(codes, group[rows], next_group=next_group)
         next_group = max(next_group, int(group.max()) + 1)
+    return group
+
+
+def regrouped(model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment]) -> Ints:
+    """Return (M,) groups of all texts, compared anew: those of a build, with former numbers where `renewed` keeps them.
+
+    Frequencies of words, and how a pair stands among the candidates of its texts, are of the whole of an index, so
+    the matcher says nothing of a neighbourhood by itself.
+
+    Args:
+        model: that the index was built with.
+        manifest: of the index.
+        segments: the parts; new texts have `NO_GROUP`.
+    """
+    group, decision = groups_of(segments), manifest.decision
+    alive = np.flatnonzero(group != REMOVED)
+    options = DedupeOptions(threshold=float(decision.probability([decision.threshold])[0]), rule=manifest.rule)
+    codes = dedupe(model, rows_of(segments, alive)["text"].to_pylist(), options).group
+    group[alive] = renewed(codes, group[alive], next_group=manifest.next_group)
     return group
 
 

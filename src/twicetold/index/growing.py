@@ -1,4 +1,4 @@
-"""An index begins and grows: texts are added, and grouped by the rule of the index.
+"""An index begins and grows: texts are added, and grouped by the rule of the index, as a dedupe or near them alone.
 
 Shape letters: N texts that are added.
 """
@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from twicetold.dedupe.dedupe import dedupe
+from twicetold.dedupe.distinct import folded, require_texts
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.pairs import LOG_ODDS
+from twicetold.dedupe.thresholds import Thresholds
 from twicetold.index.folder import IndexManifest
-from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow
+from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow, regrouped
 from twicetold.index.search import links as links_of
 from twicetold.index.search import score_constant
 from twicetold.index.segments import Segment
@@ -71,15 +75,18 @@ def built(
     names = names_of(texts, ids, first=0)
     options, measured = grouped_by or DEFAULTS, model.thresholds
     score_constant(model, by_vectors=measured is not None)
-    codes = np.arange(len(texts))
+    codes, thresholds = np.arange(len(texts)), Thresholds.of(model, options, by_matcher=True)
+    decision = model.decision if measured is None else measured.decision
+    if thresholds.by_matcher:
+        decision = LOG_ODDS if thresholds.matched is None else thresholds.matched.decision
     manifest = IndexManifest(
         str(model.folder.resolve()),
         fingerprint="",
-        decision=model.decision if measured is None else measured.decision,
+        decision=decision,
         groups=grouped_by is not None,
         by_vectors=measured is not None,
         rule=options.rule,
-        guessed=model.decisions.of().unlabelled,
+        matched=thresholds.by_matcher,
     )
 
     @cache
@@ -89,12 +96,12 @@ def built(
         return search_vectors(model.trained, texts)
 
     if grouped_by is not None:
-        found = dedupe(model, texts, grouped_by, encoded=encoded, by_matcher=False, progress=progress)
+        found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
         codes = found.group
         threshold = found.summary.threshold
         manifest = replace(
             manifest,
-            decision=replace(manifest.decision, threshold=float(threshold.score)),
+            decision=replace(decision, threshold=float(threshold.score)),
             evidence=[f"the threshold rests on {threshold.evidence}", *threshold.sentences()],
         )
     if not len(texts):
@@ -126,10 +133,13 @@ def grown(
         raise ValueError(f"the index has a text with the id {some(taken)} already: {hint}. Nothing was added")
     if not len(texts):
         return state, Added([], np.empty(0, np.int64), 0, GroupChanges())
+    require_texts(folded(pa.array(texts, pa.large_string())))
     queries, documents = search_vectors(model.trained, texts)
     parts = [*state.segments, Segment.of(documents, names, texts, np.full(len(texts), NO_GROUP))]
     before = groups_of(parts)
-    if manifest.groups:
+    if manifest.groups and manifest.matched:
+        after = regrouped(model, manifest, parts)
+    elif manifest.groups:
         least, near = manifest.decision.threshold, manifest.neighbours
         links = links_of(parts, texts, queries, constant=constant, threshold=least, neighbours=near)
         after = grow(Grouping(model, manifest, constant), parts, links, known=known)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from twicetold.index.folder import FORMAT, read
+from twicetold.index.folder import FORMAT, MODEL, read
 from twicetold.index.segments import REMOVED
 from twicetold.index.state import groups_of, table_of
 from twicetold.neighbours.rules import Rule
@@ -29,8 +29,9 @@ class IndexInfo:
         bytes: of all files.
         model: folder of the model, as it was when the index was built.
         fingerprint: of the model.
-        threshold: score from which two texts belong to one group; None if the index has no groups.
-        probability: the same as a probability; None where nobody has labelled anything.
+        threshold: score from which two texts belong to one group, by the matcher log odds; None if the index has no
+            groups.
+        probability: the same as a probability.
         rule: how links make groups; None if the index has no groups.
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences; none if the index has no
@@ -69,7 +70,7 @@ def index_info(folder: str | Path) -> IndexInfo:
     sizes = np.unique(groups[alive], return_counts=True)[1]
     several = sizes[sizes > 1]
     decision = manifest.decision if manifest.groups else None
-    calibrated = None if manifest.guessed else decision
+    least = None if decision is None else float(decision.probability([decision.threshold])[0])
     return IndexInfo(
         folder=str(folder),
         format=FORMAT,
@@ -79,10 +80,10 @@ def index_info(folder: str | Path) -> IndexInfo:
         dimensions=segments[0].vectors.shape[1] if segments else 0,
         sparse=bool(segments) and sparse.issparse(segments[0].vectors),
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        model=manifest.model,
+        model=f"{folder / MODEL}" if manifest.model == MODEL else manifest.model,
         fingerprint=manifest.fingerprint,
         threshold=None if decision is None else decision.threshold,
-        probability=None if calibrated is None else float(calibrated.probability([calibrated.threshold])[0]),
+        probability=least,
         rule=manifest.rule if manifest.groups else None,
         neighbours=manifest.neighbours,
         evidence=list(manifest.evidence) if manifest.groups else [],

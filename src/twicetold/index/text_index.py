@@ -1,8 +1,8 @@
 """An index of texts: search for those most alike, add and remove some, keep groups of duplicates.
 
     index = model.index(texts, ids)
-    index.search(["a text"], k=10)          # nearest first, with the model's scores and probabilities
-    index.add(["another"], ids=["new"])     # groups what it is near to anew, by the rule that built the index
+    index.search(["a text"], k=10)          # nearest first, with scores and probabilities
+    index.add(["another"], ids=["new"])     # groups anew, by the rule that built the index
     index.save("faq.index")
 
     with changing("faq.index") as index:    # saved at the end; one process at a time
@@ -11,6 +11,7 @@
 Shape letters: N texts, Q queries, k neighbours.
 """
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,14 +24,18 @@ from numpy.typing import NDArray
 
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.compared import ComparedTexts
+from twicetold.index.folder import MODEL, IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.growing import Added, grown
 from twicetold.index.search import nearest, score_constant
 from twicetold.index.segments import REMOVED, Segment
 from twicetold.index.state import IndexState, groups_of, rows_of, table_of
+from twicetold.neighbours.exact_search import Hits
+from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
+from twicetold.trained.fitted import Fitted, save_fitted_to
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import search_vectors
@@ -52,10 +57,11 @@ class Match:
     text: str
     similarity: float
     """The model's score of query and text; higher means more alike."""
-    probability: float | None
-    """That both are duplicates, by the calibration of a dedupe when the index was built: over all pairs of validation
-    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
-    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
+    probability: float
+    """That both are duplicates, as a dedupe of the texts and the query would say. By the matcher where the index was
+    built without labels; else by the calibration when it was built: over all pairs of validation texts where the model
+    folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among which duplicates are
+    more frequent."""
     group: int
 
 
@@ -87,6 +93,7 @@ class TextIndex:
         self.model = model
         self.folder = folder
         self._state, manifest = state, state.manifest
+        self._compared: ComparedTexts | None = None
         self._constant = score_constant(model, by_vectors=manifest.by_vectors)
 
     def __repr__(self) -> str:
@@ -153,18 +160,27 @@ class TextIndex:
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
         columns = (found["id"].to_pylist(), found["text"].to_pylist(), hits.similarity.tolist())
-        guessed = self._state.manifest.guessed
-        probability = [None] * len(hits.row) if guessed else self.decision.probability(hits.similarity).tolist()
+        probability = self._probability(texts, queries, hits).tolist()
         matches = [Match(*row) for row in zip(*columns, probability, found["group"].to_pylist(), strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]
+
+    def _probability(self, texts: Sequence[str], queries: Matrix, hits: Hits) -> NDArray[np.float64]:
+        """Return the probability that each of the hits and its query are duplicates."""
+        if not self._manifest.matched:
+            return self.decision.probability(hits.similarity)
+        if self._compared is None or self._compared.state is not self._state:
+            self._compared = ComparedTexts(self.model, self._state)
+        return self._compared.probability(texts, queries, hits)
 
     def table(self) -> pa.Table:
         """Return `id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
     def add(self, texts: TextsLike, ids: TextsLike | None = None) -> Added:
-        """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
+        """Add texts, and group anew by the rule that built the index.
+
+        By the matcher all texts are compared anew; by similarity the new ones, and the groups that they have links to.
 
         Args:
             texts: (N,).
@@ -197,28 +213,20 @@ class TextIndex:
 
         Raises:
             FileExistsError: if there is something in the new folder.
-            FileNotFoundError: if the model is in memory alone.
+            FileNotFoundError: if the model is in memory alone, and of vectors that were made elsewhere.
             ValueError: if no folder is given and the index was not read from one.
             OSError: if another process has changed the index since it was read, or changes it now.
         """
         if folder is None and self.folder is None:
             raise ValueError("this index is only in memory: give the folder to save it in")
-        if not self._manifest.fingerprint:
-            try:
-                known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))
-            except FileNotFoundError as error:
-                raise FileNotFoundError(
-                    f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one "
-                    "if you name it (folder=...)"
-                ) from error
-            self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
                 _save_locked(self)
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, groups_file=None) for s in self._segments]
-                self._state = IndexState(*save_changes(target, replace(self._manifest, parts=(), saved=0), parts))
+                manifest = replace(_with_model(self, target), parts=(), saved=0)
+                self._state = IndexState(*save_changes(target, manifest, parts))
             self.folder = Path(folder).absolute()
 
     @property
@@ -246,7 +254,8 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
     manifest, segments = read(folder)
     if not isinstance(model, LoadedModel):
         try:
-            model = LoadedModel.from_folder(folder_of(model or manifest.model).absolute())
+            place = folder / MODEL if manifest.model == MODEL else manifest.model
+            model = LoadedModel.from_folder(folder_of(model or place).absolute())
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"the index {folder} needs the model that made it. {error}; if the model is "
@@ -272,6 +281,21 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
         index = open_index(folder, model)
         yield index
         _save_locked(index)
+
+
+def _with_model(index: TextIndex, folder: Path) -> IndexManifest:
+    """Return the manifest with the fingerprint of the model, which is written to the new folder if it has no other."""
+    model, manifest = index.model, index._state.manifest
+    if isinstance(model.trained, Fitted) and not model.folder.is_dir():
+        save_fitted_to(folder / MODEL, model.trained, name="the texts of an index")
+        manifest = replace(manifest, model=MODEL)
+    elif manifest.model == MODEL:
+        shutil.copytree(model.folder, folder / MODEL)
+    place = folder / MODEL if manifest.model == MODEL else model.folder
+    try:
+        return replace(manifest, fingerprint=fingerprint(place))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"an index knows its model by the folder of the model. {error}") from error
 
 
 def _save_locked(index: TextIndex) -> None:

@@ -36,7 +36,7 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
     for name, similarity in (("lexical", pairs.lexical), ("cosine", pairs.cosine), ("score", pairs.score)):
         if similarity is not None:
-            columns |= {name: similarity} | _standing(pairs, similarity, name)
+            columns |= {name: similarity} | standing(pairs, similarity, name)
     return columns
 
 
@@ -151,7 +151,7 @@ def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     }
 
 
-def _standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
+def standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
     """Return the standing of a pair among all candidates of its two texts.
 
     Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the

@@ -10,6 +10,7 @@ model.index(["a text", "another"])             # an index to search and to grow
 Without a trained model:
 
 fit(texts).dedupe(texts)                       # compares letters and words
+fit(texts).index(texts)                        # the same groups, to search and to grow
 fit(texts).questions(texts)                    # asks about the least certain pairs; the answers are for dedupe
 fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere as well
 """
@@ -67,8 +68,8 @@ def fit(
     """Return a model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
-    `dedupe` groups by a matcher of pairs that was learnt on other files (`twicetold.matching.comparison`); `search`
-    goes by similarity. It gives no verdicts until it is calibrated on labelled pairs.
+    `dedupe` and `index` group by a matcher of pairs that was learnt on other files (`twicetold.matching.comparison`);
+    `search` ranks by similarity. It gives no verdicts until it is calibrated on labelled pairs.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.
@@ -76,7 +77,7 @@ def fit(
             alone, such as of two products, are much alike.
         vectors: compare these beside letters and words: an (n, D) matrix or a column of n lists that was made
             elsewhere, a function from texts to either, a `.npy` file with a matrix, or a folder of model2vec. A matrix
-            is of these texts; the model knows no others. `similarity`, `search` and `index` go by the cosine alone.
+            is of these texts; the model knows no others. `similarity` and `search` go by the cosine alone.
         decision: the file that `twicetold calibrate` wrote for such vectors: `dedupe` then groups by their cosine
             alone, from the threshold on that labels chose.
         folder: where the model is saved, if it is: a new folder, or that of a model, which is replaced.

@@ -147,7 +147,7 @@ def test_files_with_several_names_are_read(index, tmp_path):
     assert sorted(open_index(tmp_path / "copy").ids) == list("abdef")
 
 
-@pytest.mark.parametrize("place", ["hf://twicetold/quora", "model", "../model", ""])
+@pytest.mark.parametrize("place", ["hf://twicetold/quora", "./model", "../model", ""])
 def test_an_index_names_a_folder_as_its_model_and_nothing_to_be_fetched(index, place):
     content = json.loads((index / MANIFEST).read_text())
     content["model"]["folder"] = place

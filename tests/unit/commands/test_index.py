@@ -47,7 +47,7 @@ def test_an_index_is_built_searched_grown_and_described(run, twicetold, files):
     assert twicetold("index", "info", "faq").stdout.startswith("texts      5 (")
 
 
-def test_an_index_by_a_model_without_labels_has_no_probabilities(twicetold, files):
+def test_an_index_by_a_model_without_labels_has_the_probabilities_of_the_matcher(twicetold, files):
     texts = [
         f"the {place} bank cut its {rate} rate" for place in ("old", "new", "far") for rate in ("key", "top", "low")
     ]
@@ -57,13 +57,13 @@ def test_an_index_by_a_model_without_labels_has_no_probabilities(twicetold, file
     built = twicetold("index", "build", "drawn.csv.model", "texts.csv", "-o", "faq")
     assert built.returncode == 0, built.stderr
     about = twicetold("index", "info", "faq").stdout
-    assert "links from similarity" in about
-    assert "probability" not in about
-    first, *_ = twicetold("search", "faq", texts[0], "-k", "2").stdout.splitlines()
-    assert first.split("\t")[1] == ""
+    assert "links from probability 0.500 or more" in about
+    first, other = twicetold("search", "faq", texts[0], "-k", "2").stdout.splitlines()
+    assert first.split("\t")[1] == "1.0000"
+    assert 0 < float(other.split("\t")[1]) < 1
     (found,) = twicetold("search", "faq", texts[0], "-k", "1", "--json").stdout.splitlines()
-    assert json.loads(found)["matches"][0]["probability"] is None
-    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["probability"] is None
+    assert json.loads(found)["matches"][0]["probability"] == 1.0
+    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["probability"] == 0.5
 
 
 def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twicetold, files):
@@ -204,3 +204,20 @@ def test_a_kill_at_any_step_on_files_leaves_the_former_index_or_the_new_one(run,
     assert set(found["names"]) - {"index.json"} == {part["name"] for part in manifest["parts"]}
     assert found["killed"] > 10
     assert 0 < found["kept"] < found["killed"]
+
+
+def test_without_a_model_a_build_has_the_groups_of_a_dedupe_and_the_index_holds_its_model(twicetold, files):
+    rows = ["id,text", "a,red shoe 42", "b,Red shoes (42)", "c,red shoe 43", "d,RED SHOE 42", "e,a tent"]
+    (files / "shoes.csv").write_text("\n".join(rows) + "\n")
+    built = twicetold("index", "build", "shoes.csv", "-o", "shoes", "--id", "id", "--json")
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout)["model"] == "shoes/model"
+    deduped = twicetold("dedupe", "shoes.csv", "--format", "jsonl").stdout.splitlines()
+    expected = [json.loads(line)["group"] for line in deduped]
+    (files / "shoes").rename(files / "moved")
+    assert twicetold("index", "groups", "moved", "-o", "groups.jsonl").returncode == 0
+    groups = {row["id"]: row["group"] for row in map(json.loads, (files / "groups.jsonl").read_text().splitlines())}
+    assert [groups[name] for name in "abcde"] == expected
+    (files / "more.csv").write_text("id,text\nf,A tent\n")
+    assert twicetold("index", "add", "moved", "more.csv", "--id", "id").returncode == 0
+    assert twicetold("search", "moved", "tents", "-k", "1").stdout.split("\t")[3:] == ["e", "a tent\n"]
