@@ -203,7 +203,7 @@ class Thresholds:
 def _usable(matched: MatcherRecord | None) -> bool:
     """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
     needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
-    return not needs or VECTORS in mixture().parts
+    return not needs or VECTORS in mixture()
 
 
 def threshold_warnings(model: LoadedModel) -> list[str]:

@@ -23,6 +23,7 @@ from twicetold.index.search import nearest
 from twicetold.index.segments import REMOVED
 from twicetold.index.state import IndexState, groups_of, rows_of
 from twicetold.matching.candidates import LEAST, LEAST_VECTORS, Pairs, lexical_rows, pair_dots
+from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column, features_of_texts, standing
 from twicetold.matching.rarity import Rarity
@@ -90,7 +91,7 @@ class ComparedTexts:
     def _matcher(self) -> Matcher:
         matched = Thresholds.of(self.model, DEFAULTS, by_matcher=True).matched
         vectors = member_vectors(self.model.trained, self._texts[:1].tolist())
-        return Matcher.generic(vectors=vectors is not None) if matched is None else matched.matcher
+        return generic_matcher(vectors=vectors is not None) if matched is None else matched.matcher
 
     @cached_property
     def _middle(self) -> dict[str, float]:
