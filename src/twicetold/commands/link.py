@@ -70,6 +70,9 @@ def link(
         int | None,
         typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),
     ] = None,
+    left_join: Annotated[
+        bool, typer.Option("--left-join", help="Write rows of LEFT without a partner as well, with nothing beside.")
+    ] = False,
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Link each row with at most one other.")] = False,
     compare: Annotated[
         str | None,
@@ -128,9 +131,10 @@ def link(
         rows, others, answer = ask_about(tables.questions, (one, other), answers, **options)
         known = rows, [row - tables.counts[0] for row in others], answer
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
+    *rows, probability = linked.left_join() if left_join else (linked.left, linked.right, linked.probability)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
-        block = one.pairs(linked.left, linked.right, {"probability": linked.probability}, other=other)
+        block = one.pairs(*rows, {"probability": probability}, other=other)
         write(block if format_of(out, format) == "parquet" else block.rounded())
     if html is not None:
         linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
@@ -140,7 +144,7 @@ def link(
     else:
         tell(*_sentences((one, other), summary), *_doubtful(one, other, linked))
     if out != STANDARD:
-        tell(f"{out}: {counted(len(linked), 'pair')}")
+        tell(f"{out}: {counted(len(probability), 'row' if left_join else 'pair')}")
 
 
 def _names(asked: str) -> tuple[str, str]:

@@ -169,6 +169,19 @@ def test_vectors_of_ones_own_are_files_columns_or_a_function(files):
         library.link(*texts, vectors=np.concatenate(vectors))
 
 
+def test_rows_without_a_partner_are_written_if_asked_for(files):
+    options = (*LETTERS, "--text", "title=name", "--id", "id", "--skip-bad")
+    found = rows(call("old.csv", "new.csv", *options).stdout)
+    done = call("old.csv", "new.csv", *options, "--left-join", "-o", "all.csv")
+    written = rows((files / "all.csv").read_text())
+    assert [row for row in written if row["right"]] == found
+    assert [row["left"] for row in written] == ["o0", "o1", "o2"]
+    assert [row for row in written if not row["right"]] == [
+        {"left": "o1", "right": "", "left_text": OLD[1], "right_text": "", "probability": ""}
+    ]
+    assert "all.csv: 3 rows" in done.stderr
+
+
 def test_columns_are_shown_under_the_names_of_their_own_files(files):
     named = ("--text", "title=name", "--also", "id=brand,brand", "--skip-bad", "-o", "out.csv", "--ask", "1")
     done = call("old.csv", "new.csv", *LETTERS, *named, input="y\n")
