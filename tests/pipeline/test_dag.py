@@ -83,7 +83,7 @@ def test_a_feature_makes_the_numbers_of_the_matcher_stale_which_no_cell_waits_fo
     assert "up to date" in lab.run("dvc", "status", stage)
     text = (lab.root / file).read_text()
     lab.append(file, "\nEDITED = True\n")
-    assert lab.ran() == []
+    assert all(ran.startswith("evaluate@") for ran in lab.ran())  # which moves the matcher by validation
     assert "code.learn_matcher" in lab.run("dvc", "status", stage)
     out = lab.run("python", f"{ROOT / 'tools' / 'run_grid.py'}", "--jobs", "1")
     assert "0 stages ran" in out
