@@ -131,10 +131,10 @@ def link(
         rows, others, answer = ask_about(tables.questions, (one, other), answers, **options)
         known = rows, [row - tables.counts[0] for row in others], answer
     linked = tables.link(threshold=threshold, one_to_one=one_to_one, pairs=known)
-    found = linked.left_join() if left_join else (linked.left, linked.right, linked.probability)
+    written = linked.left_join() if left_join else (linked.left, linked.right, linked.probability)
     format = file_format(columns.format)["format"] or one.format
     with write_rows(out, format=format, delimiter=one.delimiter) as write:
-        block = one.pairs(found[0], found[1], {"probability": found[2]}, other=other)
+        block = one.pairs(written[0], written[1], {"probability": written[2]}, other=other)
         write(block if format_of(out, format) == "parquet" else block.rounded())
     if html is not None:
         linked.html((one.names.to_pylist(), other.names.to_pylist())).write(html)
@@ -144,7 +144,7 @@ def link(
     else:
         tell(*_sentences((one, other), summary), *_doubtful(one, other, linked))
     if out != STANDARD:
-        tell(f"{out}: {counted(len(found[0]), 'row' if left_join else 'pair')}")
+        tell(f"{out}: {counted(len(written[0]), 'row' if left_join else 'pair')}")
 
 
 def _names(asked: str) -> tuple[str, str]:
