@@ -180,9 +180,9 @@ def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch)
         (".jsonl", "", "is empty: expected JSON objects"),
         (".jsonl", "[" * 100_000 + "\n", "nested too deeply"),
         (".parquet", "text", "in.parquet: cannot be read as a Parquet file"),
-        (".txt", "text", "by the suffix; say --format csv or tsv or jsonl or parquet; if each line is a text"),
-        (".xlsx", b"PK", "not known by the suffix; save the sheet as CSV"),
-        (".json", "[]", "not known by the suffix; say --format .*, with an object a line; `jq -c"),
+        (".txt", "text", "from the name; say --format csv or tsv or jsonl or parquet; if each line is a text"),
+        (".xlsx", b"PK", "from the name; save the sheet as CSV"),
+        (".json", "[]", "from the name; say --format .*, with an object a line; `jq -c"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
