@@ -12,6 +12,7 @@ TINY = {
     "dedupe": ("--texts=300", "--pairs=100", "--ways=tfidf;faiss, cells"),
     "objectives": ("--quick", "--sizes=16"),
     "search": ("--texts=2000", "--dimensions=16"),
+    "shapes": ("--rows=200", "--shape=few words"),
     "sequences": ("--quick", "--texts=500", "--pairs=300"),
     "staged": ("--texts=300", "--workers=1"),
     "throughput": ("--quick", "--texts=400"),

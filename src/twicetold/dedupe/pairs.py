@@ -5,20 +5,22 @@ Shape letters: m distinct texts, C pairs, L links.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from twicetold.dedupe.candidates import Candidates
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.thresholds import DedupeThresholds
-from twicetold.matching.candidates import ScoredTexts, scores_of
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
 from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
+
+if TYPE_CHECKING:
+    from twicetold.matching.candidates import ScoredTexts
 
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
 
@@ -89,7 +91,7 @@ class PairsByModel:
         decision: calibration of the score.
     """
 
-    read: ScoredTexts
+    read: "ScoredTexts"
     decision: Decision
     vectors: None = None
 
@@ -102,6 +104,8 @@ class PairsByModel:
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (C,) scores of pairs."""
+        from twicetold.matching.candidates import scores_of  # with faiss
+
         return scores_of(self.read, left, right)
 
     def score_candidates(self, candidates: Candidates, progress: Callable[[str], None]) -> Floats:

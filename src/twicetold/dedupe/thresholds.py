@@ -14,6 +14,7 @@ labels has the probabilities of the generic matcher (`twicetold.matching.matcher
 import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,11 +26,13 @@ from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
-from twicetold.matching.pair_features import Column
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
+
+if TYPE_CHECKING:
+    from twicetold.matching.pair_features import Column
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
@@ -93,7 +96,7 @@ class Thresholds:
             )
         return thresholds
 
-    def unlike(self, columns: Mapping[str, Column]) -> bool:
+    def unlike(self, columns: "Mapping[str, Column]") -> bool:
         """Return true if pairs with these features are of another kind than those of validation."""
         return self.matched is not None and self.matched.shift(columns) > UNLIKE
 

@@ -16,18 +16,21 @@ Shape letters: m distinct texts, R sampled ones, C pairs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
-from twicetold.matching.comparison import Comparison
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.sparse_join import has_dense_columns
 from twicetold.trained.fitted import lowest_hashes
+
+if TYPE_CHECKING:
+    from twicetold.matching.comparison import Comparison
 
 TERMS, BOTH, DENSE = 0.66, 0.7, 0.9  # b of letters and words, of these with vectors, and of vectors alone
 UNRELATED = 0.05  # a
@@ -46,10 +49,10 @@ class PairsOfTopics(PairsByVectors):
         same: the texts, compared by the matcher of the sense `same`.
     """
 
-    same: Comparison
+    same: "Comparison"
 
     @classmethod
-    def of(cls, vectors: Vectors, texts: Sequence[str], same: Comparison) -> "PairsOfTopics":
+    def of(cls, vectors: Vectors, texts: Sequence[str], same: "Comparison") -> "PairsOfTopics":
         """Pairs of m distinct texts, with a threshold that their similarities show."""
         return cls(vectors, guessed(vectors, texts), 0.0, same)
 

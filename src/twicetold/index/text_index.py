@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 
 from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
-from twicetold.index.compared import ComparedTexts
 from twicetold.index.folder import MODEL, IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.growing import Added, grown
 from twicetold.index.search import nearest, score_constant
@@ -40,6 +40,9 @@ from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
+
+if TYPE_CHECKING:
+    from twicetold.index.compared import ComparedTexts
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,8 @@ class TextIndex:
         if not self._manifest.matched:
             return self.decision.probability(hits.similarity)
         if self._compared is None or self._compared.state is not self._state:
+            from twicetold.index.compared import ComparedTexts  # with faiss
+
             self._compared = ComparedTexts(self.model, self._state)
         return self._compared.probability(texts, queries, hits)
 

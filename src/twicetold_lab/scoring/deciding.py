@@ -18,8 +18,6 @@ from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_gro
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.thresholds import DedupeThresholds, choose
 from twicetold.files import write_folder
-from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
-from twicetold.matching.comparison import Comparison
 from twicetold.neighbours.grouping import Ints
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.model_folder import load_trained
@@ -80,6 +78,9 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     Returns:
         None of documents, which are grouped by their vectors, and where validation has too few candidates of a kind.
     """
+    from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks  # with faiss
+    from twicetold.matching.comparison import Comparison
+
     groups = duplicate_groups(corpus, "val", classes=()) if corpus.kind == "labelled_pairs" else None
     if groups is None:
         return None
