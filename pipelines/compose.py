@@ -26,6 +26,7 @@ from typing import Any
 import yaml
 from hydra import initialize
 
+from twicetold.printable import print
 from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from, matcher_identity
 from twicetold_lab.grid.lock import READS, settings_of
 from twicetold_lab.grid.rendering import (
