@@ -20,7 +20,7 @@ from twicetold.commands._progress import progress, tell_left_out
 from twicetold.dedupe.results import ADDED, PROBABILITY, TextGroups
 from twicetold.errors import require
 from twicetold.files import lock_beside, one_at_a_time, write_file
-from twicetold.tables.bad_rows import LISTED, BadRow, shown
+from twicetold.tables.bad_rows import LISTED, BadRow, shown, table_of
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
 from twicetold.tables.streams import format_of
@@ -160,17 +160,6 @@ class TextFile:
             yield block.with_columns(added).where(chosen[start : start + len(block)])
             start += len(block)
 
-    def bad_rows(self) -> Block:
-        """Give the rows that were left out: where they are, why, and their content, with escapes for invalid bytes."""
-        places = np.array([row.place for row in self.bad], np.int64)
-        content = (row.content.rstrip("\r\n").encode("utf-8", "surrogateescape") for row in self.bad)
-        columns = {
-            self.unit: pa.array(places),
-            "why": pa.array([row.why for row in self.bad], pa.string()),
-            "content": pa.array([each.decode("utf-8", "backslashreplace") for each in content], pa.string()),
-        }
-        return Block(pa.table(columns), places)
-
     def links(self, groups: TextGroups) -> Iterator[Block]:
         """Yield a row a pair, some at a time; the score of texts equal except for case and white space is empty."""
         again = np.flatnonzero(groups.exact != np.arange(len(self.texts)))
@@ -242,7 +231,7 @@ def write_files(
     tables: dict[str, Callable[[], Iterator[Block]]] = {
         "rows": lambda: read.with_groups(groups, survives if drop else np.ones_like(survives)),
         "dropped rows": lambda: read.with_groups(groups, ~survives),
-        "bad rows": lambda: iter([read.bad_rows()]),
+        "bad rows": lambda: iter([table_of(read.bad, read.unit)]),
         "links": lambda: read.links(groups),
     }
     kept = None if files["dropped rows"] is None else Path(str(files["rows"])).resolve()

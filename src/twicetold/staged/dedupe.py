@@ -33,7 +33,7 @@ from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.staged.groups import LOOKED_AT, tasks_of_links
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
-from twicetold.staged.plan import DROPPED, Plan, Settings, numbered, written
+from twicetold.staged.plan import BAD, DROPPED, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.staged.texts import firsts_of, texts_of_rows
 
@@ -213,8 +213,9 @@ class _Stages:
             remove_parts_gone(out, self.plan.parts)
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
-        if not drop:
-            shutil.rmtree(out / DROPPED, ignore_errors=True)
+        for folder, wanted in ((DROPPED, drop), (BAD, drop and self.plan.settings.skip_bad)):
+            if not wanted:
+                shutil.rmtree(out / folder, ignore_errors=True)
         names = [written(name) for name in self.plan.names]
         written_parts, dropped = (
             {name: (folder / name).stat().st_size for name in names if wanted}

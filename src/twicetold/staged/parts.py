@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twicetold.evaluation.stored import json_object
 from twicetold.files import TEMPORARY, require_apart
-from twicetold.staged.plan import DROPPED, Part, Plan, written
+from twicetold.staged.plan import BAD, DROPPED, Part, Plan, written
 from twicetold.staged.tasks import Progress
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -67,7 +67,7 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
     if not out.is_dir():
         raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
     made = any((out / name).exists() for name in (STAGES, SUMMARY))
-    ours = {*(written(part.name) for part in parts), DROPPED} if made else set()
+    ours = {*(written(part.name) for part in parts), DROPPED, BAD} if made else set()
     names = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
     if other := sorted(set(names) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
         raise FileExistsError(
@@ -90,6 +90,6 @@ def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
 def remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
     """Delete what an earlier call wrote for parts that are gone."""
     gone = _of_parts_gone(out, parts)
-    paths = [*out.iterdir(), *(out / DROPPED).glob("*")]
+    paths = [*out.iterdir(), *(out / DROPPED).glob("*"), *(out / BAD).glob("*")]
     for path in [path for path in paths if path.name in gone and path.is_file()]:
         path.unlink()

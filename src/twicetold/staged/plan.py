@@ -12,7 +12,7 @@ from twicetold.files import write_json
 from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
-DROPPED = "_dropped"  # in the folder that is written: readers of folders pass over names that begin so
+DROPPED, BAD = "_dropped", "_bad"  # in the folder that is written: readers of folders pass over such names
 BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 NOT_CHOSEN = Decision(0.0, 1.0, 0.0)
@@ -49,7 +49,7 @@ class Settings(DedupeOptions):
         model: its folder.
         out: folder of the parts that are written.
         text: column with the texts; None: by its name.
-        skip_bad: leave bad rows out.
+        skip_bad: leave bad rows out; with `drop`, they go to the folder `BAD`.
         exact: compare each text with all others.
         drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
@@ -138,6 +138,8 @@ class Plan:
             return Path(self.settings.out, written(name))
         if (stage, kind) == ("join", "dropped"):
             return Path(self.settings.out, DROPPED, written(name))
+        if (stage, kind) == ("join", "bad"):
+            return Path(self.settings.out, BAD, written(name))
         return self.folder / stage / f"{name}.{kind}"
 
     @property

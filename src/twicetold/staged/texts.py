@@ -18,6 +18,7 @@ from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import Numbers, in_memory, mapped, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.tasks import marked
+from twicetold.tables.bad_rows import table_of
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
@@ -121,7 +122,7 @@ def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
 
 
 def join(plan: Plan, name: str) -> dict[str, Any]:
-    """Write a part, and the rows that are dropped from it.
+    """Write a part, and the rows that are dropped from it, bad ones apart.
 
     Returns:
         Number of the rows of either.
@@ -138,6 +139,7 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
         write = stack.enter_context(write_rows(plan.file("join", name, "parquet")))
         drop = stack.enter_context(write_rows(plan.file("join", name, "dropped"))) if plan.settings.drop else None
         column = choose_text(rows, plan.settings.text)
+        rows.bad.rows = [] if drop is not None else None
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
             rows_of_block = slice(start, start + len(block))
             start += len(block)
@@ -156,6 +158,10 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
             write(block)
         if start != len(group) or not plan.part(name).unchanged:
             raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
+    plan.file("join", name, "bad").unlink(missing_ok=True)
+    if rows.bad.rows:
+        with write_rows(plan.file("join", name, "bad")) as write:
+            write(table_of(rows.bad.rows, rows.unit))
     return {"rows": written, "dropped": start - written}
 
 

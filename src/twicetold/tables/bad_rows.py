@@ -5,6 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
+from twicetold.tables.blocks import Block
+
 LISTED = 10  # bad rows that are named
 INVALID = re.compile("[\udc80-\udcff]")  # what errors="surrogateescape" makes of bytes that are no UTF-8
 CONVERT = "If the file is of another encoding, convert it, say with `iconv -f WINDOWS-1252 -t UTF-8`"
@@ -68,6 +73,23 @@ class BadRows:
         """
         rows, them = ("1 row", "it") if self.count == 1 else (f"{self.count:,} rows", "them")
         return ValueError(f"{file}: {rows} cannot be used. Correct {them}, or leave {them} out with {way}:\n{self}")
+
+
+def table_of(bad: Sequence[BadRow], unit: str) -> Block:
+    """Return bad rows as rows: where they are, why, and their content, with escapes for invalid bytes.
+
+    Args:
+        bad: the rows.
+        unit: what their places count.
+    """
+    places = np.array([row.place for row in bad], np.int64)
+    content = (row.content.rstrip("\r\n").encode("utf-8", "surrogateescape") for row in bad)
+    columns = {
+        unit: pa.array(places),
+        "why": pa.array([row.why for row in bad], pa.string()),
+        "content": pa.array([each.decode("utf-8", "backslashreplace") for each in content], pa.string()),
+    }
+    return Block(pa.table(columns), places)
 
 
 def shown(value: str | None) -> str:

@@ -270,6 +270,25 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     assert any("a.csv: bad rows left out: 1" in line for line in told)
 
 
+def test_bad_rows_are_in_no_part_and_in_a_folder_of_their_own(run, deduped, tmp_path):
+    folder, bad = tmp_path / "csv", tmp_path / "out" / "_bad"
+    folder.mkdir()
+    (folder / "a.csv").write_text("text,x\nbank rate cut,1\n,2\nbank rate  cut,4\n")
+    (folder / "b.csv").write_text("text,x\nfilm star vote,3\n")
+    _, table = deduped(run(), folder, skip_bad=True, drop=True)
+    assert table["x"].to_pylist() == ["1", "3"]
+    assert [path.name for path in bad.iterdir()] == ["a.parquet"]
+    (row,) = pq.read_table(bad / "a.parquet").to_pylist()
+    assert row["line"] == 3
+    assert "text" in row["why"]
+    assert row["content"] == ",2"
+    (folder / "a.csv").write_text("text,x\nbank rate cut,1\nbank rate  cut,4\n")
+    deduped(run(), folder, skip_bad=True, drop=True)
+    assert not any(bad.iterdir())
+    deduped(run(), folder, skip_bad=True)
+    assert not bad.exists()
+
+
 def test_texts_in_different_columns_are_told(run, tmp_path):
     folder = tmp_path / "csv"
     folder.mkdir()
