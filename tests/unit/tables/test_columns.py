@@ -114,7 +114,7 @@ def test_sizes_are_numbers_or_times():
     for size in ("3d", "72h", "4320m", "259200s", " 3 d ", datetime.timedelta(days=3)):
         assert size_of(size) == (259_200e6, True)
     assert size_of("0.5w") == (302_400e6, True)
-    for size in ("3x", "", "d", "-3d", -1, float("nan"), float("inf"), datetime.timedelta(-1)):
+    for size in ("3x", "5%", "", "d", "-3d", -1, float("nan"), float("inf"), datetime.timedelta(-1)):
         with pytest.raises(ValueError, match="expected a size"):
             size_of(size)
 
