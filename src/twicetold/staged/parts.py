@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twicetold.evaluation.stored import json_object
 from twicetold.files import TEMPORARY, require_apart
-from twicetold.staged.plan import BAD, DROPPED, Part, Plan, written
+from twicetold.staged.plan import BAD, DROPPED, FOLDERS, Part, Plan, written
 from twicetold.staged.tasks import Progress
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -90,6 +90,6 @@ def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
 def remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
     """Delete what an earlier call wrote for parts that are gone."""
     gone = _of_parts_gone(out, parts)
-    paths = [*out.iterdir(), *(out / DROPPED).glob("*"), *(out / BAD).glob("*")]
+    paths = [path for folder in FOLDERS.values() for path in (out / folder).glob("*")]
     for path in [path for path in paths if path.name in gone and path.is_file()]:
         path.unlink()

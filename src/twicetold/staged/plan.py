@@ -13,6 +13,7 @@ from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
 DROPPED, BAD = "_dropped", "_bad"  # in the folder that is written: readers of folders pass over such names
+FOLDERS = {"parquet": "", "dropped": DROPPED, "bad": BAD}  # in it, by kind, of the files that `join` writes
 BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 NOT_CHOSEN = Decision(0.0, 1.0, 0.0)
@@ -134,12 +135,8 @@ class Plan:
 
     def file(self, stage: str, name: str, kind: str) -> Path:
         """Return a file of a stage; what `join` writes is not in the folder of the stages."""
-        if (stage, kind) == ("join", "parquet"):
-            return Path(self.settings.out, written(name))
-        if (stage, kind) == ("join", "dropped"):
-            return Path(self.settings.out, DROPPED, written(name))
-        if (stage, kind) == ("join", "bad"):
-            return Path(self.settings.out, BAD, written(name))
+        if stage == "join" and kind in FOLDERS:
+            return Path(self.settings.out, FOLDERS[kind], written(name))
         return self.folder / stage / f"{name}.{kind}"
 
     @property

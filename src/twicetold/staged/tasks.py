@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from threadpoolctl import threadpool_limits
 
 from twicetold.files import TEMPORARY, write_json
-from twicetold.staged.plan import DROPPED, Plan
+from twicetold.staged.plan import FOLDERS, Plan
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
@@ -179,6 +179,6 @@ def _mark(plan: Plan, task: Task) -> Done | None:
 
 def tidy(out: Path, stages: Path) -> None:
     """Delete what a kill left half written."""
-    for folder in (out, out / DROPPED, *stages.glob("*/")):
+    for folder in (*(out / each for each in FOLDERS.values()), *stages.glob("*/")):
         for path in folder.glob(f"{TEMPORARY}*"):
             path.unlink(missing_ok=True)

@@ -139,7 +139,8 @@ def join(plan: Plan, name: str) -> dict[str, Any]:
         write = stack.enter_context(write_rows(plan.file("join", name, "parquet")))
         drop = stack.enter_context(write_rows(plan.file("join", name, "dropped"))) if plan.settings.drop else None
         column = choose_text(rows, plan.settings.text)
-        rows.bad.rows = [] if drop is not None else None
+        if drop is not None:
+            rows.bad.rows = []
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
             rows_of_block = slice(start, start + len(block))
             start += len(block)

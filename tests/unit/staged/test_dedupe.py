@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 import twicetold
 from twicetold import layout
+from twicetold.files import TEMPORARY
 from twicetold.staged import dedupe as module
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
@@ -282,6 +283,7 @@ def test_bad_rows_are_in_no_part_and_in_a_folder_of_their_own(run, deduped, tmp_
     assert row["line"] == 3
     assert "text" in row["why"]
     assert row["content"] == ",2"
+    (bad / f"{TEMPORARY}b.parquet").touch()  # as a kill leaves it
     (folder / "a.csv").write_text("text,x\nbank rate cut,1\nbank rate  cut,4\n")
     deduped(run(), folder, skip_bad=True, drop=True)
     assert not any(bad.iterdir())
