@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,23 +23,56 @@ EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
 VERSION = 6  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
-STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "model": ("model", ()),
-    "read": ("texts", ("arrow", "row", "high", "low")),
-    "exact": ("texts", ("row", "first")),
-    "distinct": ("texts", ("without",)),
-    "threshold": ("model", ()),
-    "encode": ("model", ("vectors", "length")),
-    "centres": ("dense", ("centre", "shard")),
-    "visits": ("dense", ("starts", "text", "cell", "own")),
-    "links": ("dense", ("links",)),
-    "links_all": ("dense", ("links",)),
-    "components": ("groups", ("node", "bin")),
-    "group": ("groups", ("node", "first", "representative", "probability")),
-    "number": ("groups", ("without", "node", "group", "row", "probability")),
-    "join": ("texts", ("parquet",)),
+
+
+def _of_rows() -> "Functions":
+    from twicetold.staged.row_stages import distinct, exact, join, read
+
+    return {"read": read, "exact": exact, "distinct": distinct, "join": join}
+
+
+def _of_vectors() -> "Functions":
+    from twicetold.staged.vector_stages import encode, model, threshold
+
+    return {"model": model, "threshold": threshold, "encode": encode}
+
+
+def _of_links() -> "Functions":
+    from twicetold.staged.dense import centres, links, links_all, visits
+
+    return {"centres": centres, "visits": visits, "links": links, "links_all": links_all}
+
+
+def _of_groups() -> "Functions":
+    from twicetold.staged.group_stages import components, group, number
+
+    return {"components": components, "group": group, "number": number}
+
+
+def _of_comparison() -> "Functions":
+    from twicetold.staged.compare_stage import compare
+
+    return {"compare": compare}
+
+
+STAGES: dict[str, tuple[Callable[[], "Functions"], tuple[str, ...]]] = {
+    "model": (_of_vectors, ()),
+    "read": (_of_rows, ("arrow", "row", "high", "low")),
+    "exact": (_of_rows, ("row", "first")),
+    "distinct": (_of_rows, ("without",)),
+    "compare": (_of_comparison, ("group", "row", "probability")),
+    "threshold": (_of_vectors, ()),
+    "encode": (_of_vectors, ("vectors", "length")),
+    "centres": (_of_links, ("centre", "shard")),
+    "visits": (_of_links, ("starts", "text", "cell", "own")),
+    "links": (_of_links, ("links",)),
+    "links_all": (_of_links, ("links",)),
+    "components": (_of_groups, ("node", "bin")),
+    "group": (_of_groups, ("node", "first", "representative", "probability")),
+    "number": (_of_groups, ("without", "node", "group", "row", "probability")),
+    "join": (_of_rows, ("parquet",)),
 }
-"""By stage: the module with its function, of the same name, and kinds of files that a task writes."""
+"""By stage: what imports its function, so that a task imports no more than it needs; and kinds of files it writes."""
 
 
 class Task(NamedTuple):
@@ -57,6 +89,8 @@ class Task(NamedTuple):
     digest: str
 
 
+Functions: TypeAlias = dict[str, Callable[[Plan, str], dict[str, Any]]]
+"""Functions of stages by name; each takes the plan and the name of a task."""
 Progress: TypeAlias = Callable[[str], None]
 Launch: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Task]]
 
@@ -86,9 +120,9 @@ def run(folder: str | Path, task: Task) -> None:
     plan = Plan.read(Path(folder))
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    module, kinds = STAGES[task.stage]
+    functions, kinds = STAGES[task.stage]
     kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
-    stage = getattr(import_module(f"twicetold.staged.{module}"), task.stage)
+    stage = functions()[task.stage]
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
         result = stage(plan, task.name)

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 import twicetold
 from twicetold import layout
-from twicetold.staged import dedupe as module
+from twicetold.staged import folder_dedupe as module
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
 from twicetold.trained.threshold_record import CalibrationRecord
@@ -142,11 +142,11 @@ def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(run, many, parts, d
 
 ENCODE = """
 import sys
-from twicetold.staged import model
+from twicetold.staged import vector_stages
 from twicetold.staged.tasks import Task, run
 from twicetold.trained import scoring
 
-load, search = model.loaded, scoring.search_vectors
+load, search = vector_stages.loaded, scoring.search_vectors
 
 def loaded(folder):
     import torch  # as most families do
@@ -157,7 +157,7 @@ def counted(*given):
     print(sys.modules["torch"].get_num_threads())
     return search(*given)
 
-model.loaded, model.search_vectors = loaded, counted
+vector_stages.loaded, vector_stages.search_vectors = loaded, counted
 run(sys.argv[1], Task("encode", "000000", ""))
 """
 
@@ -390,7 +390,7 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("twicetold.staged.model.write_arrays", full)
+        patch.setattr("twicetold.staged.vector_stages.write_arrays", full)
         with pytest.raises(OSError, match="No space left"):
             deduped(run(), folder, threshold=0.9)
     launch, tasks = stopping(-1)
