@@ -90,7 +90,6 @@ class Plan:
         settings: what was asked for.
         parts: in the order of their rows.
         offsets: (parts + 1,) rows before each part.
-        compared: all rows are compared at once, as those of a file.
         distinct: number of distinct texts.
         width: columns of the vectors.
         decision: score from which a pair is a link, and its calibration, once they are known.
@@ -98,13 +97,13 @@ class Plan:
         cells: number of cells; 0: each text is compared with all others.
         shards: tasks that look for links.
         bins: tasks that group.
+        compared: all rows are compared at once, as those of a file.
     """
 
     folder: Path
     settings: Settings
     parts: tuple[PartFile, ...]
     offsets: tuple[int, ...] = ()
-    compared: bool = False
     distinct: int = 0
     width: int = 0
     decision: Decision = NOT_CHOSEN
@@ -112,6 +111,7 @@ class Plan:
     cells: int = 0
     shards: int = 0
     bins: int = 0
+    compared: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> "Plan":
