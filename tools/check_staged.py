@@ -28,10 +28,11 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from twicetold.staged.dedupe import dedupe_folder
+from twicetold.staged.folder_dedupe import dedupe_folder
 from twicetold.staged.launch import Launch, launcher
 from twicetold.staged.plan import Settings
-from twicetold.staged.tasks import Task, run
+from twicetold.staged.stages import run
+from twicetold.staged.tasks import Task
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.use import load
 

@@ -1,4 +1,4 @@
-"""`twicetold dedupe MODEL FOLDER -o OUT_FOLDER`: a folder of parts, in stages."""
+"""`twicetold dedupe [MODEL] FOLDER -o OUT_FOLDER`: a folder of parts, in stages."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from twicetold import layout
 from twicetold.commands._console import tell
 from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import file_format
@@ -43,7 +44,9 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     Raises:
         typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
     """
-    meant = len(arguments) == 2 and Path(arguments[1]).is_dir()
+    folder = Path(arguments[-1])
+    a_model = len(arguments) == 1 and any((folder / name).exists() for name in (layout.MODEL, layout.RECIPE))
+    meant = len(arguments) <= 2 and folder.is_dir() and not a_model
     given = {
         name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
@@ -51,10 +54,6 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     if wrong:
         flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
         named = ", ".join(sorted(flags[name] for name in wrong))
-        if not meant and Path(arguments[-1]).is_dir():
-            raise typer.BadParameter(
-                f"{named}: for a folder of parts alone, which needs a model: twicetold dedupe MODEL {arguments[-1]}"
-            )
         kind, other = ("file", "folder") if meant else ("folder of parts", "file")
         raise typer.BadParameter(f"{named}: for a {kind} alone, and {arguments[-1]} is a {other}: leave it out")
     return meant
@@ -64,21 +63,22 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
     """Dedupe it.
 
     Args:
-        arguments: model and folder.
+        arguments: the folder, with a model before it or without one.
         common: options of files as well.
         asked: fields of `DedupeOptions`.
         folder: options of a folder alone.
     """
     from twicetold.commands._dedupe_messages import of_folder, tell_result
-    from twicetold.staged.dedupe import dedupe_folder
+    from twicetold.staged.folder_dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import DROPPED
     from twicetold.trained.locate import folder_of
 
-    model, parts = arguments
-    require_usable(model)
+    *models, parts = arguments
+    for each in models:
+        require_usable(each)
     words = words_of(folder.folder or [])
-    settings = _settings(f"{folder_of(model).resolve()}", common, asked, words)
+    settings = _settings("".join(f"{folder_of(each).resolve()}" for each in models), common, asked, words)
     result = dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
     rows = result.summary.counts.texts
     tell_result(
@@ -91,6 +91,7 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
 
 
 def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -> "Settings":
+    from twicetold.commands._columns import keeping, listed, window
     from twicetold.staged.plan import LIBRARIES, Settings
 
     if common.out == "-":
@@ -101,10 +102,16 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -
             f"--folder memory: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of which libraries "
             f"take {LIBRARIES // 10**6}; got {words['memory'] // 10**6}: give more, or fewer workers"
         )
+    columns = {
+        "same": listed(asked.same),
+        "also": listed(asked.also),
+        "within": [window(each) for each in asked.within or []],
+        "keep": keeping(asked.keep) or asked.keep,
+    }
     return Settings(
         model=model,
         out=f"{Path(common.out).resolve()}",
-        **{name: vars(asked)[name] for name in OF_FOLDERS},
+        **{name: vars(asked)[name] for name in OF_FOLDERS} | columns,
         text=common.text,
         skip_bad=common.skip_bad,
         drop=common.drop,

@@ -9,7 +9,7 @@ from twicetold.printable import counted, differing, json_text, print
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import GroupAgreement
     from twicetold.dedupe.results import DedupeSummary, TextGroups
-    from twicetold.staged.dedupe import FolderGroups
+    from twicetold.staged.folder_dedupe import FolderGroups
 
 NO_PROMISE = (
     "Precision unknown: no pair of this file is labelled. To measure it: twicetold label FILE -o pairs.csv, then "
@@ -162,6 +162,6 @@ def of_folder(result: "FolderGroups") -> list[str]:
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
     lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
-    if not result.cells:
+    if result.cells == 0:
         lines.append("no link was missed: all pairs of texts that could be links were compared")
     return lines

@@ -8,7 +8,7 @@
    `twicetold.neighbours.grouping` and from must-link and cannot-link pairs (`constraints`).
 4. Each group has a representative (`groups`), and a person is warned of doubtful groups (`caution`).
 
-`twicetold.staged` does the same for a folder, out of core, with the same functions over arrays of files.
+`twicetold.staged` does so for a folder: by this function where a matcher compares, else out of core.
 
 Shape letters: n texts, m distinct texts.
 """

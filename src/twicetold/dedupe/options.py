@@ -89,7 +89,9 @@ class DedupeOptions:
 
     precision: float | None = _option(None, "Target precision (needs a calibrated model).", stages=("model",))
     threshold: float | None = _option(None, "Minimum probability of a link.", stages=("model",))
-    sense: Sense = _option("same", f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
+    sense: Sense = _option(
+        "same", f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.", stages=("compare",)
+    )
     rule: Rule = _option("average", "How links are merged into groups.", stages=("model", "group"))
     keep: "Keep | tuple[KeepBy, Column]" = _option(
         "first",
@@ -99,19 +101,25 @@ class DedupeOptions:
         stages=("group",),
     )
     same: "Sequence[Column]" = _option(
-        (), "Link only rows with equal values in these columns.", asked=list[str] | None, metavar="COLUMN,…"
+        (),
+        "Link only rows with equal values in these columns.",
+        asked=list[str] | None,
+        metavar="COLUMN,…",
+        stages=("compare",),
     )
     within: "Sequence[tuple[Column, Size]]" = _option(
         (),
         "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this.",
         asked=list[str] | None,
         metavar="COLUMN:SIZE",
+        stages=("compare",),
     )
     also: "Sequence[Column]" = _option(
         (),
         "Without MODEL, compare further columns as well: texts, numbers or dates.",
         asked=list[str] | None,
         metavar="COLUMN,…",
+        stages=("compare",),
     )
     pairs: "tuple[Column, Column, Column] | None" = _option(
         None, "File of known pairs, duplicates or not: columns left, right, same.", asked=str | None, metavar="FILE"

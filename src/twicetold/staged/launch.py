@@ -14,7 +14,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
-from twicetold.staged.tasks import Launch, Task, run
+from twicetold.staged.stages import run
+from twicetold.staged.tasks import Launch, Task
 
 LOST = 3  # processes that may be lost before a stage is given up
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")

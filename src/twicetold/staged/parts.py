@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twicetold.evaluation.stored import json_object
 from twicetold.files import TEMPORARY, require_apart
-from twicetold.staged.plan import BAD, DROPPED, FOLDERS, Part, Plan, written
+from twicetold.staged.plan import BAD, DROPPED, FOLDERS, PartFile, Plan, written
 from twicetold.staged.tasks import Progress
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -14,7 +14,7 @@ STAGES = ".stages"  # in the folder that is written, while it is
 SUMMARY = "summary.json"  # the same: it is there only once all parts are
 
 
-def parts_of(folder: Path, progress: Progress = lambda _: None) -> tuple[Part, ...]:
+def parts_of(folder: Path, progress: Progress = lambda _: None) -> tuple[PartFile, ...]:
     """Return the parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
 
     Args:
@@ -41,7 +41,7 @@ def parts_of(folder: Path, progress: Progress = lambda _: None) -> tuple[Part, .
             raise ValueError(f"expected parts with different names, {source} and {path.name} would both be {name}")
         about = path.stat()
         file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
-        parts.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
+        parts.append(PartFile(path.name, str(file), about.st_size, about.st_mtime_ns))
     if not parts:
         raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
     if others:
@@ -54,7 +54,7 @@ def shortly(names: Sequence[str]) -> str:
     return ", ".join([*names[:5], *([f"and {len(names) - 5:,} more"] if len(names) > 5 else [])])
 
 
-def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
+def require_own(folder: Path, out: Path, parts: Sequence[PartFile]) -> None:
     """Check that the folder that is written is one of ours, or new.
 
     Raises:
@@ -76,7 +76,7 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         )
 
 
-def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
+def _of_parts_gone(out: Path, parts: Sequence[PartFile]) -> set[str]:
     """List what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
     earlier, now = set[str](), {written(part.name) for part in parts}
     try:
@@ -87,7 +87,7 @@ def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
     return set() if earlier.isdisjoint(now) else earlier - now
 
 
-def remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
+def remove_parts_gone(out: Path, parts: Sequence[PartFile]) -> None:
     """Delete what an earlier call wrote for parts that are gone."""
     gone = _of_parts_gone(out, parts)
     paths = [path for folder in FOLDERS.values() for path in (out / folder).glob("*")]

@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from twicetold.dedupe.options import KEEP, DedupeOptions
+from twicetold.dedupe.options import DedupeOptions
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import json_object
 from twicetold.files import write_json
@@ -20,7 +20,7 @@ NOT_CHOSEN = Decision(0.0, 1.0, 0.0)
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
 
-class Part(NamedTuple):
+class PartFile(NamedTuple):
     """A file of rows.
 
     Attributes:
@@ -44,10 +44,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(DedupeOptions):
-    """Settings: options of a dedupe that folders have, too, and those of a folder alone.
+    """Settings: options of a dedupe that folders have, too, with names of columns for values, and those of a folder.
 
     Args:
-        model: its folder.
+        model: its folder; empty without one.
         out: folder of the parts that are written.
         text: column with the texts; None: by its name.
         skip_bad: leave bad rows out; with `drop`, they go to the folder `BAD`.
@@ -57,7 +57,7 @@ class Settings(DedupeOptions):
         delimiter: between the fields of delimited parts; None: as each shows.
 
     Raises:
-        ValueError: as `DedupeOptions`, or if `keep` is one that only a file knows.
+        TypeError or ValueError: as `DedupeOptions`.
     """
 
     model: str
@@ -70,9 +70,16 @@ class Settings(DedupeOptions):
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
-        if self.keep not in KEEP:
-            raise ValueError(f"expected one of {KEEP} to keep of the groups of a folder, got {self.keep!r}")
+        if isinstance(self.keep, list):  # as JSON has it
+            object.__setattr__(self, "keep", tuple(self.keep))
         super().__post_init__()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that options name, each once."""
+        kept = [self.keep[1]] if isinstance(self.keep, tuple) else []
+        names: list[Any] = [*self.same, *self.also, *(name for name, _ in self.within), *kept]
+        return list(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -91,11 +98,12 @@ class Plan:
         cells: number of cells; 0: each text is compared with all others.
         shards: tasks that look for links.
         bins: tasks that group.
+        compared: all rows are compared at once, as those of a file.
     """
 
     folder: Path
     settings: Settings
-    parts: tuple[Part, ...]
+    parts: tuple[PartFile, ...]
     offsets: tuple[int, ...] = ()
     distinct: int = 0
     width: int = 0
@@ -104,6 +112,7 @@ class Plan:
     cells: int = 0
     shards: int = 0
     bins: int = 0
+    compared: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> "Plan":
@@ -119,7 +128,7 @@ class Plan:
             return cls(
                 folder=folder,
                 settings=Settings(**content.pop("settings")),
-                parts=tuple(Part(*part) for part in content.pop("parts")),
+                parts=tuple(PartFile(*part) for part in content.pop("parts")),
                 offsets=tuple(content.pop("offsets")),
                 decision=Decision(**content.pop("decision")),
                 **content,
@@ -149,7 +158,7 @@ class Plan:
         """Names of the parts."""
         return [part.name for part in self.parts]
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> PartFile:
         """Return the part of a name."""
         return self.parts[self.names.index(name)]
 

@@ -10,44 +10,24 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from threadpoolctl import threadpool_limits
-
-from twicetold.files import TEMPORARY, write_json
+from twicetold.files import TEMPORARY
 from twicetold.staged.plan import FOLDERS, Plan
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
 VERSION = 6  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
-STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "model": ("model", ()),
-    "read": ("texts", ("arrow", "row", "high", "low")),
-    "exact": ("texts", ("row", "first")),
-    "distinct": ("texts", ("without",)),
-    "threshold": ("model", ()),
-    "encode": ("model", ("vectors", "length")),
-    "centres": ("dense", ("centre", "shard")),
-    "visits": ("dense", ("starts", "text", "cell", "own")),
-    "links": ("dense", ("links",)),
-    "links_all": ("dense", ("links",)),
-    "components": ("groups", ("node", "bin")),
-    "group": ("groups", ("node", "first", "representative", "probability")),
-    "number": ("groups", ("without", "node", "group", "row", "probability")),
-    "join": ("texts", ("parquet",)),
-}
-"""By stage: the module with its function, of the same name, and kinds of files that a task writes."""
 
 
 class Task(NamedTuple):
     """A task.
 
     Attributes:
-        stage: one of `STAGES`.
+        stage: one of `stages.STAGES`.
         name: within the stage.
         digest: of all that it depends on.
     """
@@ -74,30 +54,6 @@ class Done:
     digest: str
     result: dict[str, Any]
     sizes: dict[str, int]
-
-
-def run(folder: str | Path, task: Task) -> None:
-    """Do a task: what each process of a launcher does.
-
-    Args:
-        folder: of the stages, with their plan.
-        task: of one stage.
-    """
-    plan = Plan.read(Path(folder))
-    if task.stage not in STAGES:
-        raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    module, kinds = STAGES[task.stage]
-    kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
-    stage = getattr(import_module(f"twicetold.staged.{module}"), task.stage)
-    (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
-    with threadpool_limits(1):  # sums of several threads have other last bits
-        result = stage(plan, task.name)
-    done = Done(
-        digest=task.digest,
-        result=result,
-        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds},
-    )
-    write_json(plan.file(task.stage, task.name, MARK), asdict(done))
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:

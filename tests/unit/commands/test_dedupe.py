@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twicetold as library
+from twicetold import layout
 from twicetold.commands import _dedupe_file, app
 from twicetold.tables.files import open_rows
 
@@ -219,7 +220,9 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["folder"], "folder is a folder, and the file is missing: twicetold dedupe folder FILE"),
+        (["run"], "run is a folder, and the file is missing: twicetold dedupe run FILE"),
+        (["folder"], "a folder needs a folder to write to: -o OUT_FOLDER"),
+        (["folder", "-o", "out"], "folder: expected parts that end in"),
         (["nothing.csv"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),
@@ -230,6 +233,7 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
 def test_a_missing_model_or_file_is_named(arguments, said, questions_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "run" / layout.MODEL).mkdir(parents=True)
     done = CliRunner().invoke(app, ["dedupe", *arguments])
     assert done.exit_code in (1, 2)
     assert said in " ".join(done.stderr.replace("│", " ").split())

@@ -46,12 +46,20 @@ def test_a_folder_says_how_many_rows_were_dropped_and_where_they_are(run, twicet
     assert sum(pq.read_table(tmp_path / "out" / "_dropped" / f"{name}.parquet").num_rows for name in "ab") == 2
 
 
-def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, folder):
-    done = twicetold("dedupe", folder, "-o", "out", "--folder", "workers=2")
-    assert done.returncode == 2
-    assert "--folder: for a folder of parts alone, which needs a model" in " ".join(
-        done.stderr.replace("│", " ").split()
-    )
+@pytest.mark.parametrize("options", [(), ("--sense", "copies"), ("--also", "n"), ("--keep", "highest:n", "--drop")])
+def test_without_a_model_a_folder_is_grouped_as_one_file(options, twicetold, tmp_path):
+    rows = pa.table({"text": TEXTS, "n": [1, 2, 1, 3, 2]})
+    pq.write_table(rows, tmp_path / "one.parquet")
+    (tmp_path / "parts").mkdir()
+    for name, part in (("a", rows[:2]), ("b", rows[2:])):
+        pq.write_table(part, tmp_path / "parts" / f"{name}.parquet")
+    done = twicetold("dedupe", "parts", "-o", "out", *options)
+    assert done.returncode == 0, done.stderr
+    alone = twicetold("dedupe", "one.parquet", "-o", "out.parquet", *options)
+    assert alone.returncode == 0, alone.stderr
+    written = pa.concat_tables(pq.read_table(tmp_path / "out" / f"{name}.parquet") for name in "ab")
+    assert written.equals(pq.read_table(tmp_path / "out.parquet"))
+    assert "no link was missed" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,8 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
         (("parts", "-o", "out", "--truth", "n"), "--truth: for a file alone"),
         (("one.parquet", "-o", "out", "--folder", "workers=2"), "--folder: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
-        (("parts", "-o", "out", "--keep", "newest:n"), "to keep of the groups of a folder, got 'newest:n'"),
+        (("parts", "-o", "out", "--pairs", "n.csv"), "--pairs: for a file alone"),
+        (("parts", "-o", "out", "--keep", "newest:n"), "options name the columns n: leave these out"),
         (("parts", "-o", "out", "--folder", "memory=much"), "expected a size such as 4GB"),
         (("parts", "-o", "out", "--folder", "memory=1GB", "--folder", "workers=4"), "for each worker"),
         (("parts", "-o", "out", "--folder", "workers"), "workers: expected a whole number"),

@@ -8,7 +8,7 @@ import pytest
 from twicetold.commands.dedupe import dedupe as command
 from twicetold.dedupe.options import Choices, DedupeOptions, of_stage
 from twicetold.staged.plan import Settings
-from twicetold.staged.tasks import STAGES
+from twicetold.staged.stages import STAGES
 
 OPTIONS = {each.name: each for each in fields(DedupeOptions)}
 

@@ -10,7 +10,7 @@ import pytest
 from twicetold import layout
 from twicetold.dedupe import candidates
 from twicetold.neighbours import cells
-from twicetold.staged import arrays, dedupe, plan
+from twicetold.staged import arrays, folder_dedupe, plan
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
@@ -56,7 +56,7 @@ def deduped(tmp_path):
 
     def _deduped(model, folder, out="out", *, launch=here, progress=lambda _: None, **options):
         settings = Settings(model=f"{model / layout.MODEL}", out=f"{tmp_path / out}", **options)
-        found = dedupe.dedupe_folder(folder, settings, launch, progress=progress)
+        found = folder_dedupe.dedupe_folder(folder, settings, launch, progress=progress)
         return found, pa.concat_tables(map(pq.read_table, sorted((tmp_path / out).glob("*.parquet"))))
 
     return _deduped
@@ -69,7 +69,7 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 64)
-    for module in (candidates, dedupe):
+    for module in (candidates, folder_dedupe):
         monkeypatch.setattr(module, "EXACT_UP_TO", 100)
     monkeypatch.setattr(cells, "PROBES", 4)
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from twicetold.neighbours import grouping
 from twicetold.neighbours.cells import PROBES
 from twicetold.staged.arrays import Numbers
-from twicetold.staged.dedupe import HELD, copies, with_shards
 from twicetold.staged.dense import shards_of
-from twicetold.staged.groups import joined
+from twicetold.staged.folder_dedupe import HELD, copies, with_shards
+from twicetold.staged.group_stages import joined
 from twicetold.staged.parts import parts_of
 from twicetold.staged.plan import Plan, Settings
-from twicetold.staged.texts import hashes_of
+from twicetold.staged.row_stages import hashes_of
 
 
 @given(count=st.integers(1, 400), share=st.floats(0, 1), seed=st.integers(0, 1000))

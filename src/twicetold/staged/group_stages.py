@@ -19,7 +19,7 @@ from twicetold.neighbours.components import components as connected
 from twicetold.neighbours.grouping import Ints, Links
 from twicetold.staged.arrays import Numbers, in_memory, mapped, of_texts, read_links, write_arrays
 from twicetold.staged.plan import Plan, numbered
-from twicetold.staged.texts import firsts_of
+from twicetold.staged.row_stages import firsts_of
 
 OF_LINK = 150  # bytes that grouping holds for a link
 LOOKED_AT = 500  # links whose texts are compared

@@ -1,10 +1,12 @@
 """A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
 
+    read → compare → join
     read → exact → distinct → threshold → encode → centres → visits → links → components → group → number → join
 
-Few texts, or with `exact` all, go by `links_all` in place of cells. Each stage is a function from files to files, in
-the module that `tasks` names. What comes out does not depend on how rows come in parts, on how many tasks run at a
-time, or on what runs them:
+Where pairs are compared by a matcher, as without a model, `compare` groups all rows in memory. Models of documents,
+whose thresholds are over all pairs, have the longer way, out of core; few texts, or with `exact` all, go by `links_all`
+in place of cells. Each stage is a function from files to files, in the module that `stages` names. What comes out does
+not depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
 
 1. Blocks, cells and ranges are of distinct texts, never of parts.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
@@ -18,24 +20,26 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped, unknown_texts
-from twicetold.dedupe.options import EXACT_UP_TO, of_stage
+from twicetold.dedupe.options import EXACT_UP_TO, OF_FOLDERS, of_stage
 from twicetold.dedupe.results import DedupeSummary, summary_from_json
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import json_object
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
-from twicetold.staged.groups import LOOKED_AT, tasks_of_links
+from twicetold.staged.group_stages import LOOKED_AT, tasks_of_links
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
 from twicetold.staged.plan import BAD, DROPPED, Plan, Settings, numbered, written
+from twicetold.staged.row_stages import firsts_of, texts_of_rows
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
-from twicetold.staged.texts import firsts_of, texts_of_rows
+from twicetold.trained.fitted import mixture
 
 HELD = 0.5  # share of a task's memory for the vectors of a shard
 
@@ -49,14 +53,14 @@ class FolderGroups:
         parts: bytes of each part that was written, by its name.
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
-        cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
+        cells: that were compared within; 0: all texts were compared; None: the candidates of each, as of a file.
     """
 
     summary: DedupeSummary
     parts: dict[str, int]
     dropped_parts: dict[str, int]
     groups: int
-    cells: int
+    cells: int | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as it is printed and written."""
@@ -84,7 +88,7 @@ def dedupe_folder(
     stages = out / STAGES
     parts = parts_of(folder, progress)
     require_own(folder, out, parts)
-    model = folder_digest(Path(settings.model))
+    model = folder_digest(Path(settings.model)) if settings.model else digest(version("twicetold"), [*mixture()])
     state = digest(parts, asdict(settings), model)
     with only_process(stages / "lock", f"a dedupe that writes to {out}"):
         if (result := _earlier_result(out, state)) is not None:
@@ -121,14 +125,20 @@ class _Stages:
         """Do what is to be done.
 
         Args:
-            model: digest of its folder.
+            model: digest of its folder, or of what is compared without one.
         """
         settings = self.plan.settings
+        if not settings.model:
+            return self._compare(model)
         model = digest(model, *of_stage(settings, "model"))
         vectors = self.one("model", model)
         self.work.progress(vectors["evidence"])
+        if vectors["compared"]:
+            return self._compare(model)
         self.plan = replace(self.plan, width=vectors["width"])
-        state = self._texts()
+        state = self._read()
+        self.all("exact", numbered(self.plan.buckets), state)
+        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
         decision, constant = known["decision"], known["constant"]
         self.plan = with_shards(replace(self.plan, decision=Decision(**decision), constant=constant))
@@ -142,6 +152,15 @@ class _Stages:
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
         return FolderGroups(summary, *parts, sizes["all"], self.plan.cells)
+
+    def _compare(self, model: str) -> FolderGroups:
+        """Do the stages of texts whose pairs are compared by a matcher."""
+        asked = [getattr(self.plan.settings, name) for name in sorted(OF_FOLDERS)]
+        state = digest(self._read(), model, asked)
+        self.plan = replace(self.plan, compared=True)
+        found = self.one("compare", state)
+        parts = self._join(digest(state, self.plan.settings.drop))
+        return FolderGroups(summary_from_json(found["summary"]), *parts, found["groups"], None)
 
     def _summary(
         self,
@@ -172,10 +191,10 @@ class _Stages:
         """Do a stage of several tasks, each of which depends on a state: the digest of all that they depend on."""
         return self.work.run(self.plan, [Task(stage, name, digest(stage, state)) for name in names])
 
-    def _texts(self) -> str:
-        """Read and number distinct texts; a digest of them."""
+    def _read(self) -> str:
+        """Read the rows; a digest of them."""
         settings = self.plan.settings
-        about = (settings.text, settings.skip_bad, settings.delimiter)
+        about = (settings.text, settings.skip_bad, settings.delimiter, settings.columns)
         read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
         rows = self.work.run(self.plan, read)
         offsets = [0]
@@ -190,10 +209,7 @@ class _Stages:
             chosen = ", ".join(f"{column!r} ({name})" for column, name in first.items())
             self.work.progress(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
         self.plan = replace(self.plan, offsets=tuple(offsets))
-        state = digest([task[:3] for task in read], offsets)
-        self.all("exact", numbered(self.plan.buckets), state)
-        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
-        return state
+        return digest([task[:3] for task in read], offsets)
 
     def _links(self, state: str) -> str:
         """Find links; a digest of what they were found by."""

@@ -17,11 +17,13 @@ from safetensors.numpy import load_file, save_file
 
 import twicetold
 from twicetold import layout
+from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.files import TEMPORARY
-from twicetold.staged import dedupe as module
+from twicetold.matching.generic import generic_matcher
+from twicetold.staged import folder_dedupe as module
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
-from twicetold.trained.threshold_record import CalibrationRecord
+from twicetold.trained.threshold_record import CalibrationRecord, MatcherRecord
 
 SIMILARITY = 0.97  # from which there are many groups
 
@@ -60,6 +62,72 @@ def test_representatives_are_those_of_one_file(run, many, parts, deduped, small)
     _, expected = as_one_file(run(), many, threshold=0.9, keep="longest")
     _, table = deduped(run(), parts(many, 3), threshold=0.9, keep="longest", **small)
     assert columns(table) == expected
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sense": "copies"}, {"sense": "topic"}, {"keep": "longest", "rule": "complete"}]
+)
+def test_without_a_model_groups_are_those_of_one_file_whatever_the_parts_are(options, many, parts, tmp_path):
+    alone = twicetold.fit(many).dedupe(many, **options)
+    expected = [alone.group.tolist(), (alone.representative + 1).tolist(), alone.probability.tolist()]
+    assert alone.summary.counts.groups > 10
+    for count in (1, 5):
+        settings = Settings(model="", out=f"{tmp_path / f'out{count}'}", **options)
+        found = module.dedupe_folder(parts(many, count), settings, here)
+        table = pa.concat_tables(map(pq.read_table, sorted((tmp_path / f"out{count}").glob("*.parquet"))))
+        assert columns(table) == expected
+        assert found.summary == alone.summary
+
+
+def test_columns_of_parts_count_as_those_of_one_file(many, parts, tmp_path):
+    numbers = list(range(len(many)))
+    code = [str(number % 3) for number in numbers]
+    folder = parts(many, 5)
+    for path in folder.iterdir():
+        part = pq.read_table(path)
+        pq.write_table(part.append_column("code", pa.array([code[n] for n in part["n"].to_pylist()])), path)
+    asked = {"same": ["code"], "within": [("n", "300")], "keep": ("highest", "n")}
+    given = {"same": [code], "within": [(numbers, "300")], "keep": ("highest", numbers)}
+    alone = twicetold.fit(many).dedupe(many, **given)
+    module.dedupe_folder(folder, Settings(model="", out=f"{tmp_path / 'out'}", **asked), here)
+    table = pa.concat_tables(map(pq.read_table, sorted((tmp_path / "out").glob("*.parquet"))))
+    assert columns(table) == [alone.group.tolist(), (alone.representative + 1).tolist(), alone.probability.tolist()]
+
+
+def test_without_a_model_it_goes_on_after_a_stop_at_any_stage(many, parts, tmp_path):
+    folder, settings = parts(many, 2), Settings(model="", out=f"{tmp_path / 'out'}", drop=True)
+    launch, tasks = stopping(-1)
+    module.dedupe_folder(folder, settings, launch)
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.parquet")}
+    assert [stage for stage, _ in tasks] == ["read", "read", "compare", "join", "join"]
+    for after in range(1, len(tasks)):
+        shutil.rmtree(tmp_path / "out")
+        launch, done = stopping(after)
+        with pytest.raises(Stopped):
+            module.dedupe_folder(folder, settings, launch)
+        launch, rest = stopping(-1)
+        module.dedupe_folder(folder, settings, launch)
+        assert done + rest == tasks
+        assert {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.parquet")} == expected
+
+
+def test_a_model_with_a_matcher_groups_a_folder_as_one_file(run, many, parts, deduped, monkeypatch):
+    model, record = run(), CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
+    moved = MatcherRecord(generic_matcher(vectors=False), LOG_ODDS, record, {})
+    read = "twicetold.trained.threshold_record._read"
+    of_file = {layout.MATCHER: replace(record, matched=moved)}
+    monkeypatch.setattr(read, lambda _, name, *further, **also: of_file.get(name))
+    alone, expected = as_one_file(model, many)
+    assert alone.why is not None
+    for count in (1, 5):
+        found, table = deduped(model, parts(many, count), f"out{count}")
+        assert columns(table) == expected
+        assert found.summary == alone.summary
+
+
+def test_a_model_that_compares_by_vectors_refuses_columns(run, many, parts, deduped):
+    with pytest.raises(TypeError, match="options name the columns n"):
+        deduped(run(), parts(many, 1), threshold=0.9, same=["n"])
 
 
 def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, monkeypatch):
@@ -143,11 +211,12 @@ def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(run, many, parts, d
 
 ENCODE = """
 import sys
-from twicetold.staged import model
-from twicetold.staged.tasks import Task, run
+from twicetold.staged import vector_stages
+from twicetold.staged.stages import run
+from twicetold.staged.tasks import Task
 from twicetold.trained import scoring
 
-load, search = model.loaded, scoring.search_vectors
+load, search = vector_stages.loaded, scoring.search_vectors
 
 def loaded(folder):
     import torch  # as most families do
@@ -158,7 +227,7 @@ def counted(*given):
     print(sys.modules["torch"].get_num_threads())
     return search(*given)
 
-model.loaded, model.search_vectors = loaded, counted
+vector_stages.loaded, vector_stages.search_vectors = loaded, counted
 run(sys.argv[1], Task("encode", "000000", ""))
 """
 
@@ -411,7 +480,7 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("twicetold.staged.model.write_arrays", full)
+        patch.setattr("twicetold.staged.vector_stages.write_arrays", full)
         with pytest.raises(OSError, match="No space left"):
             deduped(run(), folder, threshold=0.9)
     launch, tasks = stopping(-1)

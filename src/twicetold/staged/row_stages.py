@@ -19,15 +19,16 @@ from twicetold.staged.arrays import Numbers, in_memory, mapped, write_arrays
 from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.tasks import marked
 from twicetold.tables.bad_rows import table_of
-from twicetold.tables.blocks import Block
+from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
-SCHEMA = pa.schema([("text", pa.large_string())])
+TEXT = pa.field("text", pa.large_string())
+COLUMN = "column "  # before the name of each further column
 KEY = ("row", "high", "low")  # of a part, sorted by the two halves of the hash
 
 
 def read(plan: Plan, name: str) -> dict[str, Any]:
-    """Read the texts of a part, and a hash of each folded text, sorted by the hash.
+    """Read the texts of a part, the columns that options name, and a hash of each folded text, sorted by the hash.
 
     Returns:
         Number of its rows, and of the bad ones that were left out, with the first of them; the column with the
@@ -42,16 +43,22 @@ def read(plan: Plan, name: str) -> dict[str, Any]:
     with (
         open_rows(part.file, delimiter=settings.delimiter) as rows,
         write_file(plan.file("read", name, "arrow")) as temporary,
-        pa.ipc.new_file(temporary, SCHEMA) as writer,
+        ExitStack() as stack,
     ):
-        column = choose_text(rows, settings.text)
+        column, writer = choose_text(rows, settings.text), None
+        for needed in settings.columns:
+            rows.require(needed)
         for block in rows.blocks([column], skip_bad=settings.skip_bad):
             columns.update(dict.fromkeys(block.table.column_names))
             if taken := [each for each in ADDED if each in columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             texts = block.texts(column)
             hashes += hashes_of(texts)
-            writer.write_batch(pa.record_batch([pa.array(texts, pa.large_string())], schema=SCHEMA))
+            values = [one_piece(decoded(block.table[each])) for each in settings.columns]
+            further = zip(settings.columns, values, strict=True)
+            schema = pa.schema([TEXT, *((COLUMN + each, value.type) for each, value in further)])
+            writer = writer or stack.enter_context(pa.ipc.new_file(temporary, schema))
+            writer.write_batch(pa.record_batch([pa.array(texts, TEXT.type), *values], schema=schema))
     keys = np.frombuffer(b"".join(hashes), "<u8").reshape(-1, 2)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     write_arrays(plan, "read", name, **dict(zip(KEY, (order, *keys[order].T), strict=True)))
@@ -121,6 +128,15 @@ def texts_of_rows(plan: Plan, rows: Ints) -> list[str]:
     return result
 
 
+def values_of(plan: Plan, column: str) -> list[pa.Array]:
+    """Return the values of a further column, an array a part."""
+    parts = []
+    for name in plan.names:
+        with pa.memory_map(f"{plan.file('read', name, 'arrow')}") as source:
+            parts.append(one_piece(pa.ipc.open_file(source).read_all()[COLUMN + column]))
+    return parts
+
+
 def join(plan: Plan, name: str) -> dict[str, Any]:
     """Write a part, and the rows that are dropped from it, bad ones apart.
 
@@ -177,6 +193,9 @@ def _with_all(block: Block, columns: list[str]) -> Block:
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
     """Return (r,) group, row of the representative, and probability, of consecutive rows."""
+    if plan.compared:
+        group, row, probability = (mapped(plan, "compare", "all", kind) for kind in ("group", "row", "probability"))
+        return group[start:stop], row[start:stop], probability[start:stop]
     firsts, groups = firsts_of(plan), Numbers.read(plan, "number")
     first = np.arange(start, stop)
     for bucket in numbered(plan.buckets):

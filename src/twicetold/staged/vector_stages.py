@@ -20,7 +20,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
-from twicetold.staged.texts import firsts_of, texts_of_rows
+from twicetold.staged.row_stages import firsts_of, texts_of_rows
 from twicetold.trained.drift import Drift, blank
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
@@ -57,12 +57,21 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
     """Check that a model can be used, and describe its vectors.
 
     Returns:
-        Columns of the vectors, and what they depend on.
+        Whether pairs are compared by a matcher; if not, columns of the vectors, and what they depend on.
 
     Raises:
-        TypeError: if a text has no vector, a sparse one, or two of them, as a query and as a document.
+        TypeError: if texts are compared by their vectors, and a text has none, a sparse one, or two of them, as a
+            query and as a document, or options name columns.
     """
     model = loaded(plan.settings.model)
+    matched = Thresholds.of(model, plan.settings, by_matcher=True)
+    if matched.by_matcher:
+        return {"compared": True, "evidence": matched.in_words}
+    if plan.settings.columns:
+        raise TypeError(
+            f"{model.folder} compares the texts of a folder by their vectors, and options name the columns "
+            f"{', '.join(plan.settings.columns)}: leave these out, or MODEL, or dedupe a file"
+        )
     read = model.trained.read(WORD)
     if not read.searchable:
         raise TypeError(
@@ -82,6 +91,7 @@ def model(plan: Plan, name: str) -> dict[str, Any]:
             "vectors alone, such as static. By this one, dedupe a file"
         )
     return {
+        "compared": False,
         "width": int(queries.shape[1]),
         "fingerprint": fingerprint(model.folder),
         "evidence": thresholds.in_words,

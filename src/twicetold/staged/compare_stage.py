@@ -1,0 +1,73 @@
+"""The stage `compare`: all rows at once, by the very function that a file goes through, so that groups are the same.
+
+Pairs are compared in memory, of whatever size the parts are.
+
+Shape letters: n rows of all parts.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twicetold.dedupe.dedupe import dedupe
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.groups import values_to_keep
+from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
+from twicetold.staged.arrays import write_arrays
+from twicetold.staged.plan import Plan
+from twicetold.staged.row_stages import texts_of_rows, values_of
+from twicetold.staged.vector_stages import loaded
+from twicetold.tables.blocks import one_piece
+from twicetold.tables.columns import keys_of, numbers_of, size_of, strings_of, times_of
+from twicetold.trained.fitted import Fitted, mixture
+from twicetold.trained.loaded import LoadedModel
+
+NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
+
+
+def compare(plan: Plan, name: str) -> dict[str, Any]:
+    """Group the rows of all parts.
+
+    Returns:
+        Number of all groups, and a `DedupeSummary` in JSON.
+
+    Raises:
+        TypeError: if the model cannot be used with the options.
+        ValueError: if a value of a column cannot be used, or no threshold is known for the precision.
+    """
+    texts, settings = texts_of_rows(plan, np.arange(plan.rows)), plan.settings
+    model = loaded(settings.model) if settings.model else None
+    model = model or LoadedModel(Fitted(DistinctTexts.of(texts).texts, mixture()), NOWHERE)
+    found = dedupe(model, texts, _options(plan))
+    columns = {"group": found.group, "row": found.representative, "probability": found.probability}
+    write_arrays(plan, "compare", name, **columns)
+    return {"groups": int(found.group.max()) + 1, "summary": found.summary.to_json()}
+
+
+def _options(plan: Plan) -> DedupeOptions:
+    """Return the options of a file, with the values of columns in place of their names."""
+    asked: dict[str, Any] = {name: getattr(plan.settings, name) for name in OF_FOLDERS}
+    asked["same"] = [_column(plan, name, keys_of) for name in asked["same"]]
+    asked["also"] = [_column(plan, name, strings_of) for name in asked["also"]]
+    asked["within"] = [
+        (_column(plan, name, times_of if size_of(size)[1] else numbers_of), size) for name, size in asked["within"]
+    ]
+    if isinstance(asked["keep"], tuple):
+        rule, name = asked["keep"]
+        asked["keep"] = rule, _column(plan, name, lambda column: values_to_keep(rule, column))
+    return DedupeOptions(**asked)
+
+
+def _column(plan: Plan, name: str, kind: Any) -> pa.Array:
+    """Return (n,) values of a column, as texts where parts have it in several types, once they are of a kind."""
+    parts = values_of(plan, name)
+    if len({part.type for part in parts}) > 1:
+        parts = [pa.array(strings_of(part), pa.string()) for part in parts]
+    column = one_piece(pa.chunked_array(parts))
+    try:
+        kind(column)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} of the parts: {error}") from error
+    return column
