@@ -143,14 +143,21 @@ class ComparedTexts:
         left = np.concatenate([query, further.query, right[around.query]])
         node = np.concatenate([query, further.query, count + around.query])  # on the right each has one of its own
         terms, similar = self._similar([*texts, *self._texts[rows]], left, right)
+        columns = {name: value[wanted] for name, value in similar.items()} | features_of_texts(
+            terms, left[wanted], right[wanted]
+        )
         likely = _likely(similar)
-        likely[: len(other) + len(further.row)] = True
-        pairs = Pairs(count + len(left), node[likely], count + np.flatnonzero(likely), similar["lexical"][likely], None)
-        columns = features_of_texts(terms, left[wanted], right[wanted])
-        for name, value in similar.items():
-            columns |= {name: value} | standing(pairs, value[likely], name)
-            columns[f"{name}_over"] = value - np.float32(self._middle[name])
-        return self._matcher.log_odds({name: column[wanted] for name, column in columns.items()})
+        beside = likely.copy()
+        beside[: len(other) + len(further.row)] = True  # where pairs stand that would be no candidates
+        for kept in (beside, likely):
+            pairs = Pairs(count + len(left), node[kept], count + np.flatnonzero(kept), similar["lexical"][kept], None)
+            own = np.flatnonzero(kept[wanted])
+            for name, value in similar.items():
+                for key, column in standing(pairs, value[kept], name).items():
+                    columns.setdefault(key, np.empty(len(query), np.float32))[own] = column[: len(own)]
+        for name, middle in self._middle.items():
+            columns[f"{name}_over"] = columns[name] - np.float32(middle)
+        return self._matcher.log_odds(columns)
 
 
 def _likely(similar: Mapping[str, Column]) -> NDArray[np.bool_]:

@@ -71,8 +71,8 @@ def test_a_search_has_the_probabilities_of_a_dedupe(texts, lexical):
     one, other = np.transpose(found)
     assert len(found) > 500
     assert 0.05 < np.mean(other >= 0.5) < 0.95
-    assert np.mean((one >= 0.5) != (other >= 0.5)) < 0.03
-    assert np.abs(one - other).mean() < 0.04
+    assert np.mean((one >= 0.5) != (other >= 0.5)) < 0.02
+    assert np.abs(one - other).mean() < 0.02
 
 
 def test_queries_that_are_asked_at_once_do_not_see_each_other(texts, lexical, monkeypatch):
