@@ -352,6 +352,10 @@ def test_bad_rows_are_in_no_part_and_in_a_folder_of_their_own(run, deduped, tmp_
     assert row["line"] == 3
     assert "text" in row["why"]
     assert row["content"] == ",2"
+    before = (bad / "a.parquet").read_bytes()
+    (bad / "a.parquet").unlink()
+    deduped(run(), folder, skip_bad=True, drop=True)
+    assert (bad / "a.parquet").read_bytes() == before
     (bad / f"{TEMPORARY}b.parquet").touch()  # as a kill leaves it
     (folder / "a.csv").write_text("text,x\nbank rate cut,1\nbank rate  cut,4\n")
     deduped(run(), folder, skip_bad=True, drop=True)
