@@ -465,6 +465,16 @@ def test_a_model_without_dense_vectors_is_refused_before_anything_is_read(run, m
         deduped(run("tfidf"), folder)
 
 
+def test_a_model_of_pairs_alone_is_refused_with_families_that_a_folder_takes(run, many, parts, deduped, monkeypatch):
+    folder = parts(many[:50], 1)
+    with monkeypatch.context() as patched, pytest.raises(TypeError, match="scores pairs only") as refused:
+        patched.setattr(type(twicetold.load(run()).trained.read(["a"])), "searchable", property(lambda _: False))
+        deduped(run(), folder)
+    _, _, advised = str(refused.value).partition(", such as ")
+    for number, family in enumerate(advised.split(" or ")):
+        deduped(run(family), folder, f"out {number}", threshold=0.9)
+
+
 def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
     folder = parts(many, 1)
 
