@@ -71,7 +71,7 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
     from twicetold.commands._dedupe_messages import of_folder, tell_result
     from twicetold.staged.folder_dedupe import dedupe_folder
     from twicetold.staged.launch import launcher
-    from twicetold.staged.plan import DROPPED
+    from twicetold.staged.plan import BAD, DROPPED
     from twicetold.trained.locate import folder_of
 
     *models, parts = arguments
@@ -86,6 +86,8 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
         rows=rows,
         dropped=rows - result.groups if common.drop else None,
         aside=f"{Path(common.out, DROPPED)}" if common.drop else None,
+        bad=result.bad,
+        bad_aside=f"{Path(common.out, BAD)}" if result.bad_parts else None,
         place=f"{common.out}: {counted(len(result.parts), 'part')}",
     )
 

@@ -40,7 +40,14 @@ def as_json(groups: "TextGroups", texts: Sequence[str], names: Names) -> dict[st
 
 
 def tell_result(
-    about: dict[str, Any] | list[str], *, rows: int, dropped: int | None, aside: str | None, place: str | None
+    about: dict[str, Any] | list[str],
+    *,
+    rows: int,
+    dropped: int | None,
+    aside: str | None,
+    bad: int,
+    bad_aside: str | None,
+    place: str | None,
 ) -> None:
     """Print a result, and where the rows are.
 
@@ -49,11 +56,14 @@ def tell_result(
         rows: of all.
         dropped: number of dropped rows; None: they are not dropped.
         aside: file or folder with the dropped rows; None: they are in none.
+        bad: number of bad rows.
+        bad_aside: file or folder with the bad rows; None: they are in none.
         place: line about the file or the folder of the others; None: they are on standard output.
     """
     if isinstance(about, dict):
         share = (dropped or 0) / rows
-        print(json_text({**about, "dropped": dropped or 0, "dropped_share": share, "dropped_file": aside}))
+        of_dropped = {"dropped": dropped or 0, "dropped_share": share, "dropped_file": aside}
+        print(json_text({**about, **of_dropped, "bad": bad, "bad_file": bad_aside}))
     else:
         tell(*about)
     if place is not None:
@@ -61,6 +71,8 @@ def tell_result(
     if dropped is not None:
         where = f"they are in {aside}" if aside else "they are in no file: give -o FILE to keep them beside it"
         tell(f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}")
+    if bad_aside is not None:
+        tell(f"{counted(bad, 'bad row')} in {bad_aside}")
 
 
 def in_sentences(groups: "TextGroups", texts: Sequence[str], names: Names) -> list[str]:

@@ -70,11 +70,8 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     shown = as_json if common.as_json else in_sentences
     place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
     about = shown(groups, read.texts if common.as_json else groups.texts, read.names.to_pylist())
-    if isinstance(about, dict):
-        about |= {"bad": len(read.bad), "bad_file": written["bad rows"]}
-    tell_result(about, rows=rows, dropped=dropped, aside=written["dropped rows"], place=place)
-    if written["bad rows"] is not None:
-        tell(f"{counted(len(read.bad), 'bad row')} in {written['bad rows']}")
+    aside, bad_aside = written["dropped rows"], written["bad rows"]
+    tell_result(about, rows=rows, dropped=dropped, aside=aside, bad=len(read.bad), bad_aside=bad_aside, place=place)
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:

@@ -110,7 +110,7 @@ class Prepared:
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
             comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
             drift = _drift(model, distinct.texts, comparison.blank)
-            drift += filter(None, [crowded_words(comparison.terms.crowded)])
+            drift += filter(None, [crowded_words(comparison.terms.crowded), _no_threshold(pairs, options)])
         else:
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
@@ -294,6 +294,16 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
         found.append(Ends(packed[within.left], packed[within.right]))
     left, right = (np.concatenate([getattr(ends, side) for ends in found]) for side in ("left", "right"))
     return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
+
+
+def _no_threshold(pairs: PairScores, options: DedupeOptions) -> str | None:
+    """Return a warning of topics whose threshold the texts do not show; None if they do, or a person gave one."""
+    if not isinstance(pairs, PairsOfTopics) or pairs.shown or options.threshold is not None:
+        return None
+    return (
+        "these texts show no threshold for topics, for which it takes at least 50 distinct texts with groups among "
+        "them, so a cautious one is taken. Too few links? Give a low --threshold, such as 0.1"
+    )
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

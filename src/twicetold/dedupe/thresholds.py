@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
-BY_TOPIC = "the similarity of texts, from a threshold that this file shows (not calibrated on this file)"
+BY_TOPIC = "the similarity of texts (not calibrated on this file)"
 UNLIKE = (
     0.35  # shift of features: test texts of the same corpus at most 0.05, of like ones 0.3, of other kinds 0.5 to 2
 )

@@ -47,14 +47,17 @@ class PairsOfTopics(PairsByVectors):
 
     Args:
         same: the texts, compared by the matcher of the sense `same`.
+        shown: whether the similarities show a threshold.
     """
 
     same: "Comparison"
+    shown: bool
 
     @classmethod
     def of(cls, vectors: Vectors, texts: Sequence[str], same: "Comparison") -> "PairsOfTopics":
-        """Pairs of m distinct texts, with a threshold that their similarities show."""
-        return cls(vectors, guessed(vectors, texts), 0.0, same)
+        """Pairs of m distinct texts, with a threshold that their similarities show, or that of near copies."""
+        decision, shown = guessed(vectors, texts)
+        return cls(vectors, decision, 0.0, same, shown)
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (C,) scores of pairs."""
@@ -79,14 +82,17 @@ class PairsOfTopics(PairsByVectors):
         return (log_odds - self.decision.intercept) / self.decision.slope
 
 
-def guessed(vectors: Vectors, texts: Sequence[str]) -> Decision:
-    """Threshold of the similarities of m distinct texts for groups by average linkage, and a calibration to match."""
+def guessed(vectors: Vectors, texts: Sequence[str]) -> tuple[Decision, bool]:
+    """Threshold of the similarities of m distinct texts for groups by average linkage, and a calibration to match.
+
+    The second is whether they show one.
+    """
     rows = lowest_hashes(texts, min(len(texts), SAMPLED, 1 + HELD // len(texts)))
     similarity = np.maximum(similarities(vectors[0][rows], vectors[1])(slice(None)), 0)
     similarity[np.arange(len(rows)), rows] = np.nan
     known = np.sort(similarity[~np.isnan(similarity)], axis=None)
     if len(texts) < FEWEST_TEXTS:
-        return _calibrated(NEAR_COPIES, 0.0)
+        return _calibrated(NEAR_COPIES, 0.0), False
     median, upper = map(float, np.quantile(known, [0.5, 0.9]))
     spread = max(upper - median, STEP)
     tried = np.arange(median + LEAST * spread, HIGHEST, STEP)
@@ -95,7 +101,7 @@ def guessed(vectors: Vectors, texts: Sequence[str]) -> Decision:
     unrelated = 10.0 ** -(((tried - median) / spread) ** exponent) * (len(texts) - 1)
     few = unrelated <= UNRELATED * np.maximum(above - unrelated, 0) ** 2
     good = tried[few & (above * len(rows) >= FEWEST_PAIRS)]
-    return _calibrated(float(good[0]) if len(good) else max(NEAR_COPIES, upper), upper)
+    return _calibrated(float(good[0]) if len(good) else max(NEAR_COPIES, upper), upper), len(good) > 0
 
 
 def _calibrated(threshold: float, upper: float) -> Decision:

@@ -36,7 +36,7 @@ from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.staged.group_stages import LOOKED_AT, tasks_of_links
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
-from twicetold.staged.plan import BAD, DROPPED, Plan, Settings, numbered, written
+from twicetold.staged.plan import BAD, DROPPED, FOLDERS, Plan, Settings, numbered, written
 from twicetold.staged.row_stages import firsts_of, texts_of_rows
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.trained.fitted import mixture
@@ -52,6 +52,8 @@ class FolderGroups:
         summary: in numbers.
         parts: bytes of each part that was written, by its name.
         dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
+        bad_parts: the same of bad rows, in the folder `BAD`, of the parts that have some.
+        bad: number of bad rows, which were left out.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts were compared; None: the candidates of each, as of a file.
     """
@@ -59,6 +61,8 @@ class FolderGroups:
     summary: DedupeSummary
     parts: dict[str, int]
     dropped_parts: dict[str, int]
+    bad_parts: dict[str, int]
+    bad: int
     groups: int
     cells: int | None
 
@@ -109,14 +113,15 @@ def _earlier_result(out: Path, state: str) -> FolderGroups | None:
         content = json_object(out / SUMMARY, SUMMARY)
         if content.pop("state") == state:
             result = FolderGroups(**{**content, "summary": summary_from_json(content["summary"])})
-            dropped = {f"{DROPPED}/{name}": size for name, size in result.dropped_parts.items()}
-            if all((out / name).stat().st_size == size for name, size in (result.parts | dropped).items()):
+            written_parts = zip(FOLDERS.values(), (result.parts, result.dropped_parts, result.bad_parts), strict=True)
+            sizes = [(out / folder / name, size) for folder, parts in written_parts for name, size in parts.items()]
+            if all(path.stat().st_size == size for path, size in sizes):
                 return result
     return None
 
 
 class _Stages:
-    """The stages in order; `plan` grows with what they establish."""
+    """The stages in order; `plan` grows with what they establish, and `bad` is the number of bad rows."""
 
     def __init__(self, work: Work, plan: Plan) -> None:
         self.work, self.plan = work, plan
@@ -151,7 +156,7 @@ class _Stages:
         sizes = self.one("number", state)
         parts = self._join(digest(state, settings.drop))
         summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
-        return FolderGroups(summary, *parts, sizes["all"], self.plan.cells)
+        return FolderGroups(summary, *parts, self.bad, sizes["all"], self.plan.cells)
 
     def _compare(self, model: str) -> FolderGroups:
         """Do the stages of texts whose pairs are compared by a matcher."""
@@ -160,7 +165,7 @@ class _Stages:
         self.plan = replace(self.plan, compared=True)
         found = self.one("compare", state)
         parts = self._join(digest(state, self.plan.settings.drop))
-        return FolderGroups(summary_from_json(found["summary"]), *parts, found["groups"], None)
+        return FolderGroups(summary_from_json(found["summary"]), *parts, self.bad, found["groups"], None)
 
     def _summary(
         self,
@@ -197,6 +202,7 @@ class _Stages:
         about = (settings.text, settings.skip_bad, settings.delimiter, settings.columns)
         read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
         rows = self.work.run(self.plan, read)
+        self.bad = sum(each["bad"] for each in rows.values())
         offsets = [0]
         for part in self.plan.parts:
             offsets.append(offsets[-1] + rows[part.name]["rows"])
@@ -221,8 +227,8 @@ class _Stages:
         self.all(*tasks_of_links(plan), state)
         return state
 
-    def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
-        """Write parts; bytes of each, and of those with dropped rows."""
+    def _join(self, state: str) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        """Write parts; bytes of each, of those with dropped rows, and of those with bad rows."""
         out, drop = Path(self.plan.settings.out), self.plan.settings.drop
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
         if not all(done(self.plan, task) for task in tasks):
@@ -233,11 +239,11 @@ class _Stages:
             if not wanted:
                 shutil.rmtree(out / folder, ignore_errors=True)
         names = [written(name) for name in self.plan.names]
-        written_parts, dropped = (
-            {name: (folder / name).stat().st_size for name in names if wanted}
-            for folder, wanted in ((out, True), (out / DROPPED, drop))
+        kept, dropped, bad = (
+            {name: (out / folder / name).stat().st_size for name in names if (out / folder / name).exists()}
+            for folder in FOLDERS.values()
         )
-        return written_parts, dropped
+        return kept, dropped, bad
 
 
 def with_shards(plan: Plan) -> Plan:

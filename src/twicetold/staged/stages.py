@@ -81,6 +81,7 @@ def run(folder: str | Path, task: Task) -> None:
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
         result = stage(plan, task.name)
+    kinds += ("bad",) if task.stage == "join" and plan.file("join", task.name, "bad").exists() else ()
     done = Done(
         digest=task.digest,
         result=result,

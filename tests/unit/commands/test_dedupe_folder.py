@@ -46,6 +46,21 @@ def test_a_folder_says_how_many_rows_were_dropped_and_where_they_are(run, twicet
     assert sum(pq.read_table(tmp_path / "out" / "_dropped" / f"{name}.parquet").num_rows for name in "ab") == 2
 
 
+def test_a_folder_says_how_many_rows_are_bad_and_where_they_are(twicetold, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name, rows in (("a", "bank rate cut,1\n,2\nBank rate cut,3\n"), ("b", "film star vote,4\n")):
+        (tmp_path / "in" / f"{name}.csv").write_text(f"text,n\n{rows}")
+    for _ in range(2):  # the second time, nothing is to be done
+        done = twicetold("dedupe", "in", "-o", "out", "--drop", "--skip-bad", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["summary"]["texts"], found["dropped"], found["bad"]) == (3, 1, 1)
+        assert found["bad_file"] == "out/_bad"
+        assert "1 bad row in out/_bad" in done.stderr
+    stored = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (stored["bad"], list(stored["bad_parts"])) == (1, ["a.parquet"])
+
+
 @pytest.mark.parametrize("options", [(), ("--sense", "copies"), ("--also", "n"), ("--keep", "highest:n", "--drop")])
 def test_without_a_model_a_folder_is_grouped_as_one_file(options, twicetold, tmp_path):
     rows = pa.table({"text": TEXTS, "n": [1, 2, 1, 3, 2]})

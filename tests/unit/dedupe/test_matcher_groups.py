@@ -99,6 +99,15 @@ def test_headlines_of_a_story_are_one_topic():
     assert found.why is None  # no matcher made these links
 
 
+def test_texts_that_show_no_threshold_for_topics_are_warned_of(asked):
+    few = headlines()[:40]
+    said = []
+    for texts, threshold in ((few, None), (few, 0.1), (asked, None)):
+        found = twicetold.fit(texts, lexical=True).dedupe(texts, sense="topic", threshold=threshold)
+        said.append(["show no threshold for topics" in each for each in found.summary.warnings].count(True))
+    assert said == [1, 0, 0]
+
+
 def test_another_sense_is_refused(asked):
     with pytest.raises(ValueError, match="one of the senses"):
         twicetold.fit(asked, lexical=True).dedupe(asked, sense="alike")

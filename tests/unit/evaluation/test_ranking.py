@@ -74,6 +74,12 @@ def test_a_cut_is_above_the_score_below_it_also_where_no_number_is_between():
     assert (cuts(score)[1:] > score[:-1]).all()
 
 
+def test_rounding_does_not_decide_whether_an_aim_is_reached():
+    precision, pairs = np.array([0.5, np.nextafter(0.9, 0), 0.9]), np.array([30, 20, 10])
+    assert place_reaching(precision, pairs, 0.9, fewest=5) == (1, True)
+    assert place_reaching(precision - 1e-6, pairs, 0.9, fewest=5)[1] is False
+
+
 def test_the_lowest_place_that_reaches_an_aim_is_that_of_trying_each():
     rng = np.random.default_rng(0)
     for _ in range(200):

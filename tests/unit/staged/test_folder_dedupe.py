@@ -352,6 +352,10 @@ def test_bad_rows_are_in_no_part_and_in_a_folder_of_their_own(run, deduped, tmp_
     assert row["line"] == 3
     assert "text" in row["why"]
     assert row["content"] == ",2"
+    before = (bad / "a.parquet").read_bytes()
+    (bad / "a.parquet").unlink()
+    deduped(run(), folder, skip_bad=True, drop=True)
+    assert (bad / "a.parquet").read_bytes() == before
     (bad / f"{TEMPORARY}b.parquet").touch()  # as a kill leaves it
     (folder / "a.csv").write_text("text,x\nbank rate cut,1\nbank rate  cut,4\n")
     deduped(run(), folder, skip_bad=True, drop=True)
@@ -459,6 +463,16 @@ def test_a_model_without_dense_vectors_is_refused_before_anything_is_read(run, m
     (folder / "part-0.parquet").write_bytes(b"damaged")
     with pytest.raises(TypeError, match="a folder needs a model with dense vectors"):
         deduped(run("tfidf"), folder)
+
+
+def test_a_model_of_pairs_alone_is_refused_with_families_that_a_folder_takes(run, many, parts, deduped, monkeypatch):
+    folder = parts(many[:50], 1)
+    with monkeypatch.context() as patched, pytest.raises(TypeError, match="scores pairs only") as refused:
+        patched.setattr(type(twicetold.load(run()).trained.read(["a"])), "searchable", property(lambda _: False))
+        deduped(run(), folder)
+    _, _, advised = str(refused.value).partition(", such as ")
+    for number, family in enumerate(advised.split(" or ")):
+        deduped(run(family), folder, f"out {number}", threshold=0.9)
 
 
 def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
