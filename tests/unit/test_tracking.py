@@ -25,6 +25,7 @@ from twicetold_lab.tracking import (
 )
 from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.tracking.pages import FIXED, FURTHER
+from twicetold_lab.tracking.run import TrackedRun
 from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
@@ -137,6 +138,20 @@ def test_a_run_that_ends_in_an_error_says_so_and_passes_it_on(settings, error, s
         if error:
             raise error
     assert stored(settings, run.id).info.status == status
+
+
+def test_a_run_that_is_stopped_while_it_is_closed_ends_as_killed(settings, monkeypatch):
+    close, stops = TrackedRun._close, [KeyboardInterrupt]
+
+    def stopped(run, status):
+        if stops:
+            raise stops.pop()
+        close(run, status)
+
+    monkeypatch.setattr(TrackedRun, "_close", stopped)
+    with pytest.raises(KeyboardInterrupt), begin(settings) as run:
+        pass
+    assert stored(settings, run.id).info.status == "KILLED"
 
 
 def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):

@@ -132,10 +132,11 @@ def begin(config: DictConfig) -> None:
 
 
 def _parent(sweep: Sweep, data: str, cfg: DictConfig, name: str) -> str | None:
-    """The parent run of a dataset, which ends with this process at the latest."""
+    """The parent run of a dataset, which ends with this process at the latest, as do the runs of its jobs."""
     settings = _settings(cfg)
     parent = tracking.sweep_parent(settings, experiment=data, sweep_id=sweep.folder.name, name=name)
     _held.callback(tracking.end_sweep, settings, parent, experiment=data, status="KILLED")
+    _held.callback(tracking.end_lost_runs, settings, parent, experiment=data)
     return parent
 
 

@@ -244,19 +244,17 @@ class TrackedRun:
 
         The tag `error` of a run that did not finish says why.
         """
-        status = "FINISHED"
         try:
             yield self
+            self._close("FINISHED")  # in the block, as Ctrl-C may come here too
         except (KeyboardInterrupt, Pruned) as stop:
-            status = "KILLED"
             self._say_why(stop)
+            self._close("KILLED")
             raise
         except BaseException as error:
-            status = "FAILED"
             self._say_why(error)
+            self._close("FAILED")
             raise
-        finally:
-            self._close(status)
 
     def _say_why(self, error: BaseException) -> None:
         why = shorten(f"{type(error).__name__}: {without_passwords(error)}", MAX_TAG)
