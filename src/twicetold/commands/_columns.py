@@ -17,7 +17,7 @@ from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
-from twicetold.tables.columns import BadValues, keys_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import BadValues, distances_by, keys_of, size_of, strings_of
 from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
@@ -131,7 +131,7 @@ def values_of(
         ValueError: if a value cannot be used; names its row.
     """
     windows = [window(each) for each in within]
-    kinds: list[tuple[str, Any]] = [(name, times_of if size_of(size)[1] else numbers_of) for name, size in windows]
+    kinds: list[tuple[str, Any]] = [(name, distances_by(size)) for name, size in windows]
     kinds = [*((name, keys_of) for name in same), *kinds, *((name, strings_of) for name in also)]
     values = []
     for name, kind in kinds:

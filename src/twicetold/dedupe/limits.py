@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
-from twicetold.tables.columns import MISSING, Column, Size, codes_of, keys_of, numbers_of, size_of, times_of
+from twicetold.tables.columns import MISSING, Column, Size, codes_of, distances_by, keys_of, size_of
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a difference, of the largest value
 
@@ -59,7 +59,7 @@ class Limits:
             return None
         codes = [codes_of(keys_of(column)) for column in same]
         sizes = [size_of(size) for _, size in within]
-        values = [(times_of if timed else numbers_of)(each[0]) for each, (_, timed) in zip(within, sizes, strict=True)]
+        values = [distances_by(size)(column) for column, size in within]
         for name, columns in (("same", codes), ("within", values)):
             for number, column in enumerate(columns):
                 require_length(f"{name}[{number}]", column, count)

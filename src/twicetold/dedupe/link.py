@@ -28,7 +28,7 @@ from twicetold.errors import require_number
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
-from twicetold.tables.columns import Column, Size, codes_of, keys_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import Column, Size, codes_of, distances_by, keys_of, size_of, strings_of
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
@@ -295,7 +295,7 @@ def _limits(
             raise TypeError(f'within[{number}]: expected two columns and a size, such as (left, right, "3d")')
         *pair, size = window
         timed = size_of(size)[1]
-        values = np.concatenate(_both("within", number, pair, counts, times_of if timed else numbers_of))
+        values = np.concatenate(_both("within", number, pair, counts, distances_by(size)))
         column = pa.array(values, from_pandas=True)  # NaN is missing
         windows.append((column.cast(pa.int64()).cast(pa.timestamp("us")) if timed else column, size))
     return Limits.of(sum(counts), equal, windows)

@@ -1,1 +1,1 @@
-"""A dedupe of a folder of parts, out of core: stages between files, on one machine or many; see `dedupe`."""
+"""A dedupe of a folder of parts: stages between files, on one machine or many; see `folder_dedupe`."""

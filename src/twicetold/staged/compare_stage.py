@@ -5,7 +5,6 @@ Pairs are compared in memory, of whatever size the parts are.
 Shape letters: n rows of all parts.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,9 @@ from twicetold.staged.plan import Plan
 from twicetold.staged.row_stages import texts_of_rows, values_of
 from twicetold.staged.vector_stages import loaded
 from twicetold.tables.blocks import one_piece
-from twicetold.tables.columns import keys_of, numbers_of, size_of, strings_of, times_of
+from twicetold.tables.columns import distances_by, keys_of, strings_of
 from twicetold.trained.fitted import Fitted, mixture
-from twicetold.trained.loaded import LoadedModel
-
-NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
+from twicetold.trained.loaded import NOWHERE, LoadedModel
 
 
 def compare(plan: Plan, name: str) -> dict[str, Any]:
@@ -51,9 +48,7 @@ def _options(plan: Plan) -> DedupeOptions:
     asked: dict[str, Any] = {name: getattr(plan.settings, name) for name in OF_FOLDERS}
     asked["same"] = [_column(plan, name, keys_of) for name in asked["same"]]
     asked["also"] = [_column(plan, name, strings_of) for name in asked["also"]]
-    asked["within"] = [
-        (_column(plan, name, times_of if size_of(size)[1] else numbers_of), size) for name, size in asked["within"]
-    ]
+    asked["within"] = [(_column(plan, name, distances_by(size)), size) for name, size in asked["within"]]
     if isinstance(asked["keep"], tuple):
         rule, name = asked["keep"]
         asked["keep"] = rule, _column(plan, name, lambda column: values_to_keep(rule, column))

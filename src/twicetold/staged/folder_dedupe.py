@@ -1,4 +1,4 @@
-"""A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
+"""A dedupe of a folder of parts in stages: the order of the stages, and what each depends on.
 
     read → compare → join
     read → exact → distinct → threshold → encode → centres → visits → links → components → group → number → join

@@ -8,6 +8,7 @@ Shape letters: n rows.
 
 import datetime
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -268,6 +269,11 @@ def size_of(size: Size) -> tuple[float, bool]:
     if not (0 <= value < float("inf")):
         raise ValueError(f"expected a size of 0 or more, got {size!r}")
     return value, timed
+
+
+def distances_by(size: Size) -> Callable[[Column], Floats]:
+    """Return what reads a column whose values are at most `size` apart: `times_of` or `numbers_of`."""
+    return times_of if size_of(size)[1] else numbers_of
 
 
 def _parsed(column: pa.Array) -> Floats:

@@ -23,6 +23,8 @@ from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.threshold_record import UNNAMED, ThresholdRecord
 
+NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
+
 
 class LoadedModel:
     """A trained model: one encoder, or an ensemble.

@@ -32,15 +32,13 @@ from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.given_vectors import GivenVectors, Vectors, folder_in, vectors_of
-from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.loaded import NOWHERE, LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.threshold_record import ThresholdRecord, read_vector_decision
 
 if TYPE_CHECKING:
     from twicetold.dedupe.questions import Questions
-
-NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 
 
 def load(model: str | Path) -> "Model":
