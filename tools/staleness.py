@@ -27,6 +27,7 @@ class Edit:
     name: str
     file: str
     lines: str = EDITED
+    new: bool = False
 
 
 EDITS = (
@@ -34,7 +35,7 @@ EDITS = (
     Edit("a metric of pairs", "src/twicetold/evaluation/pair_metrics.py"),
     Edit("a metric of groups", "src/twicetold/evaluation/group_metrics.py"),
     Edit("a feature of a pair", "src/twicetold/matching/pair_features.py"),
-    Edit("a family", "src/twicetold/models/newest.py"),
+    Edit("a family", "src/twicetold/models/newest.py", new=True),
     Edit("a type alias", "src/twicetold/matching/pair_features.py", "Alias = list[int]"),
 )
 
@@ -68,10 +69,10 @@ def codes(copy: Path) -> dict[str, str]:
 def stale(copy: Path, edit: Edit, before: dict[str, str]) -> Counter[str]:
     """Return the number of stages of each kind whose code an edit of a copy changes; the edit is taken back."""
     file = copy / edit.file
-    text = file.read_text(encoding="utf-8") if file.exists() else None
-    file.write_text(f"{text or ''}\n{edit.lines}\n", encoding="utf-8")
+    text = "" if edit.new else file.read_text(encoding="utf-8")
+    file.write_text(f"{text}\n{edit.lines}\n", encoding="utf-8")
     after = codes(copy)
-    if text is None:
+    if edit.new:
         file.unlink()
     else:
         file.write_text(text, encoding="utf-8")
