@@ -197,6 +197,7 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
         FileNotFoundError: if there is no such file.
         ValueError: if the format or the delimiter is not known, or the file has no columns.
     """
+    streams.require_file(file)  # before its name is found to say no format
     asked = separator_of(delimiter)
     format = streams.format_of(file, format, way=INSTEAD.get(Path(file).suffix.lower(), FORMAT))
     with streams.reading(file, whole=format == "parquet") as stream:

@@ -59,6 +59,20 @@ def name_of(file: str | Path) -> str:
     return "standard input" if str(file) == STANDARD else str(file)
 
 
+def require_file(file: str | Path) -> None:
+    """Check that there is a file to read, or that it is standard input.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        ValueError: if it is a folder.
+    """
+    path = Path(file)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: expected a file")
+    if str(file) != STANDARD and not path.exists():
+        raise FileNotFoundError(f"there is no file {path.absolute()}")
+
+
 @contextmanager
 def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
     """Provide the bytes of a file, unpacked.
@@ -75,11 +89,8 @@ def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         if str(file) == STANDARD:
             stream: IO[bytes] = sys.stdin.buffer
-        elif path.is_dir():
-            raise ValueError(f"{path} is a folder: expected a file")
-        elif not path.exists():
-            raise FileNotFoundError(f"there is no file {path.absolute()}")
         else:
+            require_file(path)
             stream = stack.enter_context(path.open("rb"))
             if compression:
                 stream = stack.enter_context(cast(IO[bytes], pa.CompressedInputStream(stream, compression)))

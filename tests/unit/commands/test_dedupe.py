@@ -224,6 +224,7 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
         (["folder"], "a folder needs a folder to write to: -o OUT_FOLDER"),
         (["folder", "-o", "out"], "folder: expected parts that end in"),
         (["nothing.csv"], "there is no file"),
+        (["nothing"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),
         (["--compare", "letters", "nothing", "questions.csv"], "--compare is for a file without a model"),
