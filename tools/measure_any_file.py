@@ -36,7 +36,7 @@ from twicetold.printable import print
 from twicetold_lab.evaluation.comparisons import compare
 from twicetold_lab.evaluation.units import Units
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.measures import best_threshold, blended
+from twicetold_lab.matching.measures import best_threshold, blended, in_file
 from twicetold_lab.matching.sources import LabelledFile, same_files
 from twicetold_lab.reporting.markdown import table
 
@@ -115,7 +115,7 @@ def main() -> None:
 def measured(one: Labelled, matcher: Matcher, libraries: Mapping[str, Library]) -> Row:
     """The figures of a file, by a matcher of other kinds as well."""
     ours = twicetold.fit(one.file.texts).dedupe(one.file.texts)
-    groups = {OURS: ours.group, HELD_OUT: one.groups(matcher.probability(one.comparison.columns))}
+    groups = {OURS: ours.group, HELD_OUT: one.groups(in_file(one, matcher).probability)}
     groups |= {name: each for name, library in libraries.items() if (each := library(one.file)) is not None}
     scores = {name: group_scores(group, one.file.truth) for name, group in groups.items()}
     scores[BEST] = best_threshold(one, blended(one))

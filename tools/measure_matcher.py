@@ -24,7 +24,7 @@ import numpy as np
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
-from twicetold_lab.matching.measures import answered, by_matcher
+from twicetold_lab.matching.measures import answered, by_matcher, in_file
 from twicetold_lab.matching.sources import same_files
 
 ANSWERS = (20, 50)
@@ -61,7 +61,7 @@ class Meaning:
 
 def meaning(one: Labelled, matcher: Matcher, level: float) -> Meaning:
     """Return the meaning over the candidate pairs whose probability is at least `level`."""
-    probability = matcher.probability(one.comparison.columns)
+    probability = in_file(one, matcher).probability
     kept = probability >= level
     if not kept.any():
         return Meaning(0, float("nan"), float("nan"))

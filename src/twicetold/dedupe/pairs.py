@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
 
 
+def half_at(log_odds: float) -> Decision:
+    """Return the decision by which a pair with these log odds has the probability one half."""
+    return Decision(log_odds, 1.0, -log_odds)
+
+
 @dataclass(frozen=True)
 class PairsByVectors:
     """Pairs whose score is the dot product of their search vectors, up to a constant.

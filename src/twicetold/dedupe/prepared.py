@@ -18,7 +18,7 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.pairs import LOG_ODDS, PairsByModel, PairScores, pairs_of
+from twicetold.dedupe.pairs import LOG_ODDS, PairsByModel, PairScores, half_at, pairs_of
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
 from twicetold.dedupe.topics import PairsOfTopics
 from twicetold.neighbours.grouping import Ints, Links, Vectors
@@ -261,13 +261,17 @@ def _moved(
     """
     from twicetold.matching.generic import generic_matcher
 
-    same, decision = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None)), LOG_ODDS
+    decision = LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
     elif constraints:
         answers = constraints.left, constraints.right, constraints.same
-        comparison = comparison.answered(*answers)
+        comparison = (comparison.in_valley() if options.sense == "same" else comparison).answered(*answers)
         decision = replace(LOG_ODDS, threshold=comparison.best_cut(*answers))
+    elif options.sense == "same":
+        decision = half_at(comparison.valley)
+    same = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None))
+    same = same if constraints else same.in_valley()
     if options.sense == "topic" and vectors is not None:
         return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
     nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are

@@ -98,15 +98,18 @@ class Questions:
             TypeError: if no generic matcher compares the texts.
         """
         prepared = Prepared.of(model, texts, options, progress=progress)
-        if prepared.comparison is None:
+        comparison = prepared.comparison
+        if comparison is None:
             raise TypeError(
                 "questions are about pairs that the generic matcher compares, and this model compares texts by a "
                 "score of its own: leave MODEL out (twicetold.fit(texts)), or let label draw pairs for it"
             )
+        if options.sense == "same" and not prepared.constraints and not prepared.link.calibrated:
+            comparison = comparison.in_valley()  # as answers start from there
         left, right, same = options.pairs or ((), (), ())
         known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
         asked = np.asarray(left).tolist(), np.asarray(right).tolist(), known
-        return cls(prepared.comparison, prepared.distinct.place, prepared.distinct.rows, texts, asked)
+        return cls(comparison, prepared.distinct.place, prepared.distinct.rows, texts, asked)
 
     @property
     def pairs(self) -> Answers:

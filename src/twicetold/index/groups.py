@@ -16,16 +16,19 @@ links.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from twicetold.dedupe.blocking import search_pairs
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import DedupeOptions
-from twicetold.dedupe.pairs import PairsByVectors
+from twicetold.dedupe.pairs import PairsByVectors, half_at
+from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IndexManifest
 from twicetold.index.segments import REMOVED, Segment
 from twicetold.index.state import groups_of, rows_of, vectors_of
@@ -132,8 +135,8 @@ def grow(grouping: Grouping, segments: Sequence[Segment], links: Hits, *, known:
     return group
 
 
-def regrouped(model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment]) -> Ints:
-    """Return (M,) groups of all texts, compared anew: those of a build, with former numbers where `renewed` keeps them.
+def regrouped(model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment]) -> tuple[Ints, Decision]:
+    """Compare all texts anew: (M,) groups of a build, with former numbers where `renewed` keeps them, and the decision.
 
     Frequencies of words, and how a pair stands among the candidates of its texts, are of the whole of an index, so
     the matcher says nothing of a neighbourhood by itself.
@@ -146,9 +149,17 @@ def regrouped(model: LoadedModel, manifest: IndexManifest, segments: Sequence[Se
     group, decision = groups_of(segments), manifest.decision
     alive = np.flatnonzero(group != REMOVED)
     options = DedupeOptions(threshold=float(decision.probability([decision.threshold])[0]), rule=manifest.rule)
-    codes = dedupe(model, rows_of(segments, alive)["text"].to_pylist(), options).group
-    group[alive] = renewed(codes, group[alive], next_group=manifest.next_group)
-    return group
+    found = dedupe(model, rows_of(segments, alive)["text"].to_pylist(), options)
+    group[alive] = renewed(found.group, group[alive], next_group=manifest.next_group)
+    return group, decided(found.summary.threshold, decision)
+
+
+def decided(threshold: LinkThreshold, decision: Decision) -> Decision:
+    """Return a decision with a threshold; without labels the texts themselves show which log odds are one half."""
+    score = float(threshold.score)
+    if threshold.calibrated:
+        return replace(decision, threshold=score)
+    return replace(half_at(score - float(logit(threshold.probability))), threshold=score)
 
 
 def renewed(codes: Ints, former: Ints, *, next_group: int) -> Ints:

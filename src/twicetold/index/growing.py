@@ -17,7 +17,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.index.folder import IndexManifest
-from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, grow, regrouped
+from twicetold.index.groups import NO_GROUP, GroupChanges, Grouping, decided, grow, regrouped
 from twicetold.index.search import links as links_of
 from twicetold.index.search import score_constant
 from twicetold.index.segments import Segment
@@ -101,7 +101,7 @@ def built(
         threshold = found.summary.threshold
         manifest = replace(
             manifest,
-            decision=replace(decision, threshold=float(threshold.score)),
+            decision=decided(threshold, decision),
             evidence=[f"the threshold rests on {threshold.evidence}", *threshold.sentences()],
         )
     if not len(texts):
@@ -138,7 +138,8 @@ def grown(
     parts = [*state.segments, Segment.of(documents, names, texts, np.full(len(texts), NO_GROUP))]
     before = groups_of(parts)
     if manifest.groups and manifest.matched:
-        after = regrouped(model, manifest, parts)
+        after, decision = regrouped(model, manifest, parts)
+        manifest = replace(manifest, decision=decision)
     elif manifest.groups:
         least, near = manifest.decision.threshold, manifest.neighbours
         links = links_of(parts, texts, queries, constant=constant, threshold=least, neighbours=near)

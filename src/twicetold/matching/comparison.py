@@ -36,6 +36,7 @@ from twicetold.matching.pair_features import Column
 from twicetold.matching.records import all_features
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
+from twicetold.matching.valley import valley_shift
 from twicetold.neighbours.components import numbered
 from twicetold.neighbours.grouping import Floats, Ints, Links, merge
 from twicetold.neighbours.rules import Rule
@@ -190,6 +191,11 @@ class Comparison:
         """(C,) of the candidates."""
         return self.matcher.probability(self.columns)
 
+    @property
+    def valley(self) -> float:
+        """Log odds that are to have the probability one half, as these texts show it without labels."""
+        return valley_shift(self.log_odds)
+
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (P,) log odds of pairs, also of such that are no candidates."""
         place, one, other = self._places(left, right)
@@ -220,6 +226,10 @@ class Comparison:
     def candidate(self, left: Ints, right: Ints) -> Ints:
         """Return (P,) place of pairs among the candidates; -1 for others."""
         return self._places(left, right)[0]
+
+    def in_valley(self) -> "Comparison":
+        """Return the same with the matcher moved so that one half is where these texts show it."""
+        return replace(self, matcher=self.matcher.moved(self.valley))
 
     def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "Comparison":
         """Return the same with the matcher moved by answers.

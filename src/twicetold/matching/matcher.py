@@ -94,6 +94,11 @@ class Matcher:
         )
         return replace(self, coefficients=found)
 
+    def moved(self, log_odds: float) -> "Matcher":
+        """Return the matcher that gives one half where this one gives these log odds; answers start from there."""
+        less = log_odds * np.eye(1, len(self.prior))[0]
+        return replace(self, coefficients=self.coefficients - less, prior=self.prior - less)
+
     def beside(self, columns: "Mapping[str, Column]") -> "Matcher":
         """Return the matcher with the other features of some pairs as well, which count for nothing before answers.
 

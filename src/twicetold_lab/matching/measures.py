@@ -4,13 +4,14 @@ Shape letters: n rows, P pairs, A answers.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.matching.candidates import Pairs
-from twicetold.matching.comparison import best_cut
+from twicetold.matching.comparison import Comparison, best_cut
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
@@ -23,7 +24,12 @@ PER_ROUND = 5  # questions between two updates
 
 def by_matcher(one: Labelled, matcher: Matcher) -> GroupScores:
     """Return scores of average linkage on the matcher's probabilities."""
-    return group_scores(one.groups(matcher.probability(one.comparison.columns)), one.file.truth)
+    return group_scores(one.groups(in_file(one, matcher).probability), one.file.truth)
+
+
+def in_file(one: Labelled, matcher: Matcher) -> Comparison:
+    """Return the comparison of a file by a matcher, moved to what the file shows without labels."""
+    return replace(one.comparison, matcher=matcher).in_valley()
 
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:
@@ -60,6 +66,7 @@ def groups_after(one: Labelled, matcher: Matcher, budgets: Sequence[int], *, see
         budgets: numbers of answers, ascending.
         seed: of questions.
     """
+    matcher = in_file(one, matcher).matcher
     asked: list[int] = []
     said: list[bool] = []
     groups = {}

@@ -42,7 +42,7 @@ from twicetold_lab.evaluation.evaluators import Report, Standard
 from twicetold_lab.evaluation.text_ranking import TextRanking, rank_candidates
 from twicetold_lab.evaluation.units import PairedUnits, Units, units_of
 from twicetold_lab.matching.learning import Labelled, labelled
-from twicetold_lab.matching.measures import groups_after
+from twicetold_lab.matching.measures import groups_after, in_file
 from twicetold_lab.matching.sources import LabelledFile, kind_of
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
@@ -83,7 +83,7 @@ class WithoutLabels:
             report.metrics[split] |= by_pair | {by_text: texts.mean}
         report.intervals["test"][by_text] = texts.interval
         units: dict[str, PairedUnits] = {by_text: texts.units}
-        grouped = {"average": one.groups(matcher.probability(one.comparison.columns))}
+        grouped = {"average": one.groups(in_file(one, matcher).probability)}
         grouped |= {f"after_{n}": g for n, g in groups_after(one, matcher, self.answers, seed=self.seed).items()}
         grouped["calibrated"] = self._calibrated(splits["val"], one, matcher)
         codes = codes_of(one)

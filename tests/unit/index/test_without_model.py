@@ -58,7 +58,7 @@ def test_a_search_has_the_probabilities_of_a_dedupe(texts, lexical):
     some = DistinctTexts.of(texts).texts
     model = twicetold.fit(some, lexical=lexical)
     compared = Comparison.of(some, encode=lambda texts, _: member_vectors(model.trained, texts))
-    expected = dict(zip(zip(*(side.tolist() for side in compared.ends)), compared.probability.tolist()))
+    expected = dict(zip(zip(*(side.tolist() for side in compared.ends)), compared.in_valley().probability.tolist()))
     found = []
     for index, asked in ((model.index(some), range(len(some))), (model.index(some[20:]), range(20))):
         shift = len(some) - len(index)

@@ -1,0 +1,72 @@
+"""The valley between the two heaps of a file's log odds, where it has two.
+
+Coefficients say well which of a file's pairs are more alike, and less well from where on they are duplicates. Where the
+log odds of its candidates are a mixture of two normal parts that hardly overlap, these part where the densities are
+equal, and one half of the probability is moved half of the way there; elsewhere it stays.
+
+Shape letters: P pairs.
+"""
+
+import numpy as np
+from scipy.special import expit
+
+from twicetold.neighbours.grouping import Floats
+
+OVERLAP = 0.2  # pairs that may be of either part, as a share of the smaller part: from it on there is one heap
+SHARE = 0.5  # of the way from 0 to the valley
+FEWEST = 100  # pairs of which heaps can be seen
+LEAST_PART = 3  # pairs
+LEAST_VARIANCE = 0.05  # of a part
+ROUNDS, CHANGE = 300, 1e-9  # of the expectation and maximisation at most, and of the share of a part in the last one
+GRID = 400  # places between the means at which densities are compared
+
+
+def valley_shift(log_odds: Floats) -> float:
+    """Return the log odds that are to have the probability one half; 0 where a file shows no valley.
+
+    Args:
+        log_odds: (P,) of the candidates.
+
+    Examples:
+        >>> import numpy as np
+        >>> from twicetold.matching.valley import valley_shift
+        >>> rng = np.random.default_rng(0)
+        >>> two = np.concatenate([rng.normal(-4, 1, 900), rng.normal(6, 1, 100)])
+        >>> 0.2 < valley_shift(two) < 0.8
+        True
+        >>> valley_shift(rng.normal(-4, 3, 1000))
+        0.0
+    """
+    x = np.sort(log_odds)  # sums do not depend on the order of pairs
+    if len(x) < FEWEST or not x.var():
+        return 0.0
+    low, high, variance = float(np.percentile(x, 30)), max(float(np.percentile(x, 99)), 0.0), float(x.var()) / 2
+    parts, share = (low, variance, high, variance), 0.1
+    for _ in range(ROUNDS):
+        upper = expit(_log_ratio(x, parts, share))
+        count, before = upper.sum(), share
+        if not LEAST_PART < count < len(x) - LEAST_PART:
+            return 0.0
+        share = count / len(x)
+        parts = (*_normal(x, 1 - upper), *_normal(x, upper))
+        if abs(share - before) < CHANGE:
+            break
+    upper = expit(_log_ratio(x, parts, share))
+    if np.minimum(upper, 1 - upper).mean() >= OVERLAP * min(share, 1 - share) or parts[0] >= parts[2]:
+        return 0.0
+    between = np.linspace(parts[0], parts[2], GRID)
+    above = np.flatnonzero(_log_ratio(between, parts, share) > 0)
+    return SHARE * float(between[above[0]]) if len(above) else 0.0
+
+
+def _normal(x: Floats, weight: Floats) -> tuple[float, float]:
+    """Return mean and variance of (P,) values by weight."""
+    mean = weight @ x / weight.sum()
+    return float(mean), max(float(weight @ (x - mean) ** 2 / weight.sum()), LEAST_VARIANCE)
+
+
+def _log_ratio(x: Floats, parts: tuple[float, float, float, float], share: float) -> Floats:
+    """Return the log of the density of the upper part by that of the lower one, (P,)."""
+    low, low_variance, high, high_variance = parts
+    exponents = (x - low) ** 2 / low_variance - (x - high) ** 2 / high_variance
+    return np.asarray(np.log(share / (1 - share) * np.sqrt(low_variance / high_variance)) + exponents / 2, np.float64)
