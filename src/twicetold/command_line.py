@@ -30,6 +30,8 @@ def end_with_parent() -> None:
 def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
         print("stopped", file=sys.stderr)  # then Python ends by the signal, which a shell shows as status 130
+    elif isinstance(error.__cause__, KeyboardInterrupt):  # pybind11 raises its own ImportError from it
+        _stop_at_once()
     else:
         sys.__excepthook__(kind, error, trace)
 
@@ -37,11 +39,15 @@ def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: Tr
 def _stop_although_ignored(ignored: "sys.UnraisableHookArgs") -> None:
     """End after a Ctrl-C in code whose exceptions Python ignores, such as a callback of an import lock."""
     if issubclass(ignored.exc_type, KeyboardInterrupt):
-        print("stopped", file=sys.stderr)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        _stop_at_once()
     else:
         sys.__unraisablehook__(ignored)
+
+
+def _stop_at_once() -> None:
+    print("stopped", file=sys.stderr)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _replace_closed_streams() -> None:

@@ -63,6 +63,12 @@ def test_other_errors_keep_their_traceback():
     assert "Traceback" in done.stderr
 
 
+def test_ctrl_c_that_a_compiled_package_turns_into_an_error_of_its_import_ends_the_program_in_one_line():
+    code = "import twicetold.command_line; raise ImportError('initialization failed') from KeyboardInterrupt()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "stopped\n")
+
+
 def test_ctrl_c_in_a_callback_whose_exceptions_python_ignores_ends_the_program_in_one_line():
     code = """if True:
         import twicetold.command_line, os, signal, weakref
