@@ -47,8 +47,8 @@ def test_answers_are_kept_and_the_same_command_goes_on(twicetold, file):
 
 def test_the_words_that_differ_are_marked(twicetold):
     done = twicetold(*ASK, input="")
-    assert "is there a [way] to get excel out of [hml] without losing quality[?]" in done.stderr
-    assert "Is there a to get Excel out of [HTML] without losing quality" in done.stderr
+    assert "CAN I FRENCH IN 15 [MONTHS?]" in done.stderr
+    assert "can i [learn] french in 15" in done.stderr
 
 
 def test_further_columns_are_compared_and_shown(twicetold, tmp_path):
