@@ -1,12 +1,27 @@
 """The options of `twicetold dedupe`: the fields of `DedupeOptions`, and of what files and folders have besides."""
 
-from dataclasses import Field, dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import Compare, Html, Id, Json, OutFile, Reading
-from twicetold.dedupe.options import DedupeOptions
+from twicetold.commands._options import (
+    SAME,
+    WITHIN,
+    Also,
+    Compare,
+    Html,
+    Id,
+    Json,
+    OfSense,
+    OutFile,
+    Pairs,
+    Precision,
+    Reading,
+    Threshold,
+)
+from twicetold.dedupe.options import DEFAULTS, KEEP
+from twicetold.neighbours.rules import Rule
 
 
 @dataclass(frozen=True)
@@ -57,16 +72,31 @@ class OfFolder:
     ] = None
 
 
-def _of_command(each: Field[Any]) -> tuple[str, Any, Any]:
-    """Return the option that a field of `DedupeOptions` has: its name, annotated type and default."""
-    about = each.metadata
-    asked = each.type if about["asked"] is None else about["asked"]
-    default = None if type(None) in get_args(asked) else each.default
-    option = typer.Option(f"--{each.name}", help=about["help"], metavar=about["metavar"])
-    return each.name, Annotated[asked, option], field(default=default)
+@dataclass(frozen=True)
+class Asked:
+    """The fields of `DedupeOptions` as a person types them: names of columns and files in place of values."""
 
-
-if TYPE_CHECKING:
-    Asked = Any
-else:
-    Asked = make_dataclass("Asked", map(_of_command, fields(DedupeOptions)), frozen=True)
+    precision: Precision = DEFAULTS.precision
+    threshold: Threshold = DEFAULTS.threshold
+    sense: OfSense = DEFAULTS.sense
+    rule: Annotated[Rule, typer.Option("--rule", help="How links are merged into groups.")] = DEFAULTS.rule
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            help=f"The row that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+            "highest:COLUMN, lowest:COLUMN.",
+        ),
+    ] = "first"
+    same: Annotated[list[str] | None, typer.Option("--same", metavar="COLUMN,…", help=SAME)] = None
+    within: Annotated[list[str] | None, typer.Option("--within", metavar="COLUMN:SIZE", help=WITHIN)] = None
+    also: Also = None
+    pairs: Pairs = None
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            metavar="COLUMN",
+            help="Column with known groups, of some rows or all: report how well the result agrees.",
+        ),
+    ] = None

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from twicetold.matching.senses import SENSES, Sense
+
 Model = Annotated[str, typer.Argument(help="Run folder or model folder.", show_default=False)]
 ModelAndFile = Annotated[
     list[str],
@@ -57,6 +59,25 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="row numbers, from 1"),
 ]
+Precision = Annotated[float | None, typer.Option("--precision", help="Target precision (needs a calibrated model).")]
+Threshold = Annotated[float | None, typer.Option("--threshold", help="Minimum probability of a link.")]
+OfSense = Annotated[
+    Sense, typer.Option("--sense", help=f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
+]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        metavar="COLUMN,…",
+        help="Without MODEL, compare further columns as well: texts, numbers or dates.",
+    ),
+]
+Pairs = Annotated[
+    str | None,
+    typer.Option("--pairs", metavar="FILE", help="File of known pairs, duplicates or not: columns left, right, same."),
+]
+SAME = "Link only rows with equal values in these columns."
+WITHIN = "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout instead of sentences.")]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[

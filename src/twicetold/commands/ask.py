@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import tell
-from twicetold.commands._options import Compare, File, Id, Reading, with_options
+from twicetold.commands._options import Also, Compare, File, Id, OfSense, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
-from twicetold.dedupe.options import HELP
-from twicetold.matching.senses import Sense
 from twicetold.printable import counted
 
 if TYPE_CHECKING:
@@ -38,8 +36,8 @@ def ask(
     ] = COUNT,
     id_column: Id = None,
     compare: Compare = None,
-    sense: Annotated[Sense, typer.Option("--sense", help=HELP["sense"])] = "same",
-    also: Annotated[list[str] | None, typer.Option("--also", metavar="COLUMN,…", help=HELP["also"])] = None,
+    sense: OfSense = "same",
+    also: Also = None,
 ) -> None:
     """Answer questions about the pairs that dedupe is least sure of.
 

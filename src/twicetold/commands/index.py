@@ -13,14 +13,16 @@ from twicetold.commands._options import (
     Json,
     ModelAndFile,
     OutFile,
+    Precision,
     Reading,
+    Threshold,
     file_format,
     model_and_file,
     with_options,
 )
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
-from twicetold.dedupe.options import DEFAULTS, HELP
+from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import counted, json_text, print
 
@@ -50,8 +52,8 @@ def build(
     reading: Reading,
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     id_column: Id = None,
-    precision: Annotated[float | None, typer.Option("--precision", help=HELP["precision"])] = DEFAULTS.precision,
-    threshold: Annotated[float | None, typer.Option("--threshold", help=HELP["threshold"])] = DEFAULTS.threshold,
+    precision: Precision = DEFAULTS.precision,
+    threshold: Threshold = DEFAULTS.threshold,
     rule: Annotated[
         Literal[rules.Rule, "none"], typer.Option("--rule", help="How links are merged into groups; none: no groups.")
     ] = DEFAULTS.rule,

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import tell
-from twicetold.commands._options import LETTERS, Html, Json, OutFile, Reading, file_format, with_options
+from twicetold.commands._options import (
+    LETTERS,
+    SAME,
+    WITHIN,
+    Html,
+    Json,
+    OutFile,
+    Pairs,
+    Reading,
+    file_format,
+    with_options,
+)
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
-from twicetold.dedupe.options import HELP
 from twicetold.printable import counted, differing, json_text, print
 
 if TYPE_CHECKING:
@@ -35,9 +45,11 @@ class Columns(Reading):
 
     text: Annotated[str | None, _column("--text", "Column with the texts.", default="by its name")] = None
     id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="row numbers, from 1")] = None
-    same: Annotated[Repeated, _column("--same", HELP["same"], metavar=SEVERAL)] = None
-    within: Annotated[Repeated, _column("--within", HELP["within"], metavar="COLUMN:SIZE")] = None
-    also: Annotated[Repeated, _column("--also", HELP["also"].partition(", ")[2].capitalize(), metavar=SEVERAL)] = None
+    same: Annotated[Repeated, _column("--same", SAME, metavar=SEVERAL)] = None
+    within: Annotated[Repeated, _column("--within", WITHIN, metavar="COLUMN:SIZE")] = None
+    also: Annotated[
+        Repeated, _column("--also", "Compare further columns as well: texts, numbers or dates.", metavar=SEVERAL)
+    ] = None
 
     def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, Any]]":
         """Read a file, and the values of the columns that options name, by option.
@@ -65,7 +77,7 @@ def link(
     columns: Columns,
     out: OutFile = "-",
     threshold: Annotated[float, typer.Option("--threshold", help="Minimum probability of a link.")] = 0.5,
-    pairs: Annotated[str | None, typer.Option("--pairs", metavar="FILE", help=HELP["pairs"])] = None,
+    pairs: Pairs = None,
     ask: Annotated[
         int | None,
         typer.Option("--ask", metavar="N", min=1, help="Ask about the N least certain pairs first, as dedupe does."),

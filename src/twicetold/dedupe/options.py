@@ -1,10 +1,10 @@
 """Options of a dedupe: `DedupeOptions` is the only list.
 
-The keywords of `twicetold.Model.dedupe`, the options of the command and the plan of a folder are made of its fields;
-`Choices` repeats them for type checkers, and a test compares both and the table of the guide with the list.
+`Choices` repeats it as keywords of `twicetold.Model.dedupe`, `commands._dedupe_options.Asked` as a person types it, and
+a test compares both and the table of the guide with the list.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from twicetold.errors import require_number
@@ -25,19 +25,12 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-def _option(
-    default: Any, help: str, *, asked: Any = None, metavar: str | None = None, stages: tuple[str, ...] = ()
-) -> Any:
-    """Return a field, and the option of the command that it has.
-
-    Args:
-        default: of the field.
-        help: of the option.
-        asked: its type, if it names columns or files in place of the values; None: that of the field.
-        metavar: of the option.
-        stages: of a folder of parts that depend on it; none: folders do not have it.
-    """
-    return field(default=default, metadata={"help": help, "asked": asked, "metavar": metavar, "stages": stages})
+OF_STAGES = {  # of a folder of parts, with the options that they depend on
+    "model": ("precision", "threshold", "rule"),
+    "compare": ("sense", "same", "within", "also"),
+    "group": ("rule", "keep"),
+}
+OF_FOLDERS = frozenset(name for names in OF_STAGES.values() for name in names)
 
 
 @dataclass(frozen=True)
@@ -87,49 +80,16 @@ class DedupeOptions:
         'average'
     """
 
-    precision: float | None = _option(None, "Target precision (needs a calibrated model).", stages=("model",))
-    threshold: float | None = _option(None, "Minimum probability of a link.", stages=("model",))
-    sense: Sense = _option(
-        "same", f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.", stages=("compare",)
-    )
-    rule: Rule = _option("average", "How links are merged into groups.", stages=("model", "group"))
-    keep: "Keep | tuple[KeepBy, Column]" = _option(
-        "first",
-        f"The row that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
-        "highest:COLUMN, lowest:COLUMN.",
-        asked=str,
-        stages=("group",),
-    )
-    same: "Sequence[Column]" = _option(
-        (),
-        "Link only rows with equal values in these columns.",
-        asked=list[str] | None,
-        metavar="COLUMN,…",
-        stages=("compare",),
-    )
-    within: "Sequence[tuple[Column, Size]]" = _option(
-        (),
-        "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this.",
-        asked=list[str] | None,
-        metavar="COLUMN:SIZE",
-        stages=("compare",),
-    )
-    also: "Sequence[Column]" = _option(
-        (),
-        "Without MODEL, compare further columns as well: texts, numbers or dates.",
-        asked=list[str] | None,
-        metavar="COLUMN,…",
-        stages=("compare",),
-    )
-    pairs: "tuple[Column, Column, Column] | None" = _option(
-        None, "File of known pairs, duplicates or not: columns left, right, same.", asked=str | None, metavar="FILE"
-    )
-    truth: "Column | None" = _option(
-        None,
-        "Column with known groups, of some rows or all: report how well the result agrees.",
-        asked=str | None,
-        metavar="COLUMN",
-    )
+    precision: float | None = None
+    threshold: float | None = None
+    sense: Sense = "same"
+    rule: Rule = "average"
+    keep: "Keep | tuple[KeepBy, Column]" = "first"
+    same: "Sequence[Column]" = ()
+    within: "Sequence[tuple[Column, Size]]" = ()
+    also: "Sequence[Column]" = ()
+    pairs: "tuple[Column, Column, Column] | None" = None
+    truth: "Column | None" = None
 
     def __post_init__(self) -> None:
         if self.precision is not None and self.threshold is not None:
@@ -171,10 +131,8 @@ class Choices(TypedDict, total=False):
 
 
 DEFAULTS = DedupeOptions()
-HELP: dict[str, str] = {each.name: each.metadata["help"] for each in fields(DedupeOptions)}
-OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["stages"])
 
 
 def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
     """Return values of the options on which a stage of a folder depends."""
-    return [getattr(options, each.name) for each in fields(DedupeOptions) if stage in each.metadata["stages"]]
+    return [getattr(options, name) for name in OF_STAGES[stage]]

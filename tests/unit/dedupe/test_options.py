@@ -5,8 +5,9 @@ from dataclasses import fields
 
 import pytest
 
+from twicetold.commands._dedupe_options import Asked
 from twicetold.commands.dedupe import dedupe as command
-from twicetold.dedupe.options import Choices, DedupeOptions, of_stage
+from twicetold.dedupe.options import OF_FOLDERS, OF_STAGES, Choices, DedupeOptions, of_stage
 from twicetold.staged.plan import Settings
 from twicetold.staged.stages import STAGES
 
@@ -20,18 +21,18 @@ def test_keywords_of_the_library_are_the_list_with_its_types():
 
 def test_the_command_has_an_option_for_each_of_the_list():
     found = inspect.signature(command).parameters
-    for name, each in OPTIONS.items():
-        asked, about = found[name].annotation.__origin__, found[name].annotation.__metadata__[0]
-        assert about.help == each.metadata["help"]
-        assert asked == (each.metadata["asked"] or each.type)
-        assert found[name].default == (None if type(None) in getattr(asked, "__args__", ()) else each.default)
+    assert {name: found[name].default for name in OPTIONS} == {
+        name: each.default or None for name, each in OPTIONS.items()
+    }
+    assert {each.name for each in fields(Asked)} == set(OPTIONS)
 
 
 def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
     first, longest = (Settings(model="m", out="o", keep=keep) for keep in ("first", "longest"))
     assert of_stage(first, "model") == of_stage(longest, "model")
     assert of_stage(first, "group") != of_stage(longest, "group")
-    assert all(set(each.metadata["stages"]) <= set(STAGES) for each in OPTIONS.values())
+    assert set(OF_STAGES) <= set(STAGES)
+    assert set(OPTIONS) >= OF_FOLDERS
 
 
 def test_a_column_by_which_rows_are_kept_comes_with_its_rule():
