@@ -17,11 +17,13 @@ import checkout  # noqa: F401 (for its effects)
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from twicetold.matching.matcher import Matcher
+from twicetold.matching.records import in_rows, row_texts
+from twicetold.normal_form import normal_form
 from twicetold.printable import print
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
 from twicetold_lab.matching.measures import answered, by_matcher, in_file
@@ -76,15 +78,17 @@ def scores(one: Labelled, matcher: Matcher) -> list[str]:
 
 
 def records(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> None:
-    """One line for each file with further columns: F1 of groups by the text alone, and by all columns."""
-    several = [one for one in files if one.file.also]
-    compared = [labelled(one.file, vectors=True, records=True) for one in several]
-    of_records = held_out(compared, bases=matchers)
-    print("\n| file | further columns | text alone | 20 answers | 50 | with columns | 20 answers | 50 |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for one, other in zip(several, compared, strict=True):
-        cells = [*scores(one, matchers[one.file.kind]), *scores(other, of_records[one.file.kind])]
-        print("| " + " | ".join([one.file.name, ", ".join(one.file.also), *cells]) + " |")
+    """One line for each file with further columns: F1 of groups by the text, by all in one text, and by both."""
+    columns = (f"{by} | 20 answers | 50" for by in ("text alone", "all in one text", "with columns"))
+    print(f"\n| file | further columns | {' | '.join(columns)} |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for one in files:
+        if also := one.file.also:
+            matcher = matchers[one.file.kind]
+            rows = replace(one.file, texts=row_texts(one.file.texts, list(map(normal_form, also.values()))))
+            cells = [*scores(one, matcher), *scores(labelled(rows, vectors=True), matcher)]
+            cells += scores(labelled(one.file, vectors=True, records=True), in_rows(matcher))
+            print("| " + " | ".join([one.file.name, ", ".join(also), *cells]) + " |")
 
 
 def calibration(files: Sequence[Labelled], matchers: Mapping[str, Matcher]) -> None:

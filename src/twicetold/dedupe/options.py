@@ -60,9 +60,9 @@ class DedupeOptions:
         within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
             `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w. By
             the rule `complete` it holds of all texts of a group; else a chain of links may span more.
-        also: further columns of texts, numbers or dates, such as `[frame["brand"], frame["price"]]`, whose agreement
-            counts as well where nobody has labelled texts like these: their values are equal, near, contradicting or
-            missing. Rows are exact copies only if they are equal in these, too.
+        also: further columns of texts, numbers or dates, such as `[frame["brand"], frame["price"]]`, which
+            count as well where nobody has labelled texts like these: rows are compared by their texts and by all
+            columns in one text. Rows are exact copies only if they are equal in these, too.
         pairs: what a person said: rows of texts, rows of others, and whether each pair is a duplicate. It holds in the
             groups (`twicetold.dedupe.constraints`), and pairs of duplicates are links.
         truth: a column of n values, such as `frame["story"]`: rows of one value are known to be duplicates, and rows

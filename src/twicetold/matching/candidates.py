@@ -76,6 +76,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
+    @property
+    def key(self) -> NDArray[np.int64]:
+        """(P,) one number for both texts of each."""
+        return self.left * self.count + self.right
+
     def where(self, kept: NDArray[np.bool_]) -> "Pairs":
         """Return some of the pairs."""
         return self._with(lambda name, column: column[kept])
@@ -124,16 +129,19 @@ def candidates(
         among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
     """
     both = lexical_rows(terms)
-    left, right, unfinished = (
-        nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
-    )
-    lexical = pair_dots(both, left, right)
+    ends = nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
+    pairs = similarities(terms, vectors, ends)
+    keep = pairs.lexical >= LEAST
+    if pairs.cosine is not None:
+        keep |= pairs.cosine >= LEAST_VECTORS
+    return pairs.where(keep)
+
+
+def similarities(terms: Terms, vectors: NDArray[np.float32] | None, ends: Ends) -> Pairs:
+    """Return any (P,) pairs of texts with their similarities; arguments as of `candidates`."""
+    both, (left, right, unfinished) = lexical_rows(terms), ends
     cosine = None if vectors is None else pair_dots(vectors, left, right)
-    keep = lexical >= LEAST
-    if cosine is not None:
-        keep |= cosine >= LEAST_VECTORS
-    cosine = None if cosine is None else cosine[keep]
-    return Pairs(both.shape[0], left[keep], right[keep], lexical[keep], cosine, unfinished)
+    return Pairs(both.shape[0], left, right, pair_dots(both, left, right), cosine, unfinished)
 
 
 def nearest_pairs(

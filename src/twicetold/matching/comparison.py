@@ -1,7 +1,8 @@
 """The comparison: distinct texts → candidates → features of each pair → probability → groups.
 
 Candidates are each text's nearest ones by letters and words, and by vectors (`matching.candidates`); with two tables,
-those of the other table. The score of a pair is its log odds by the matcher. A file, two tables, questions to a person,
+those of the other table. Records are compared twice: by their texts alone, and by all their columns in one text; the
+score of a pair, its log odds by the matcher, is the mean of both. A file, two tables, questions to a person,
 labels and the studies of the lab are compared here and nowhere else, so what is measured is what is used.
 
 Texts are put in alphabetical order first, so nothing depends on that of the rows. What is given and what comes out goes
@@ -26,14 +27,13 @@ from twicetold.matching.candidates import (
     Pairs,
     ScoredTexts,
     candidates,
-    lexical_rows,
-    pair_dots,
     scores_of,
+    similarities,
 )
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import Column
-from twicetold.matching.records import all_features
+from twicetold.matching.pair_features import Column, pair_features
+from twicetold.matching.records import ROW, VERDICTS, agreement, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.matching.valley import valley_shift
@@ -43,7 +43,6 @@ from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
-COLUMNS = {"columns_equal": "equal", "columns_near": "near", "columns_contradict": "contradicting"}
 CUT = 0.5  # mean probability of two groups that become one
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
@@ -85,24 +84,55 @@ def _without(texts: Sequence[str], numbers: Ints) -> None:
 
 
 @dataclass(frozen=True)
+class View:
+    """Texts as they are compared, with the similarities of their candidates.
+
+    Args:
+        terms: of N texts.
+        vectors: (N, D) of length 1; None without them.
+        pairs: C candidates.
+    """
+
+    terms: Terms
+    vectors: Dense | None
+    pairs: Pairs
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        vectors: Dense | None,
+        among: Among | None,
+        order: Ints,
+        *,
+        nearest: int,
+        split: int | None,
+    ) -> "View":
+        """Return texts in an order with their candidates; arguments as of `Comparison.of`."""
+        terms = Terms.of_folded(normal_form(texts))
+        inside = None if among is None else lambda both: among(both, vectors, order)
+        return cls(terms, vectors, candidates(terms, vectors, nearest=nearest, split=split, among=inside))
+
+    def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
+        """Return the same with other pairs."""
+        return replace(self, pairs=similarities(self.terms, self.vectors, Ends(left, right, unfinished)))
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Distinct texts of one table or two, with their candidate pairs, and a matcher of pairs.
 
     Args:
         order: (N,) number of each text in alphabetical order; those of the first table come first.
-        terms: of the texts in that order, as all that follows.
-        vectors: (N, D) of length 1; None without them.
-        pairs: C candidates.
-        columns: (C,) their features.
+        views: the texts in that order, as all that follows, and of records their columns in one text as well.
+        columns: (C,) features of the candidates.
         matcher: that scores them.
         also: further columns, N values each in their normal form.
         model: a trained one that has read the texts; None without one.
     """
 
     order: Ints
-    terms: Terms
-    vectors: Dense | None
-    pairs: Pairs
+    views: Sequence[View]
     columns: dict[str, Column]
     matcher: Matcher
     also: Sequence[Sequence[str]] = ()
@@ -128,7 +158,8 @@ class Comparison:
             texts: N of them that are distinct, those of the first table before those of the second.
             encode: gives their vectors.
             read: gives them as a trained model has read them, whose score of a pair is a feature.
-            also: further columns, N values each, empty where one is missing.
+            also: further columns, N values each, empty where one is missing. With them a pair is a candidate if it is
+                one by either view.
             split: number of texts of the first table, if there are two; pairs are then across them.
             sense: what "the same" means.
             matcher: of the pairs; None: the generic one.
@@ -144,15 +175,33 @@ class Comparison:
         first = len(texts) if split is None else split
         sides = range(first), range(first, len(texts))
         order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
-        folded, *further = ([records[number][column] for number in order.tolist()] for column in range(1 + len(also)))
+        _, *further = ([records[number][column] for number in order.tolist()] for column in range(1 + len(also)))
         ordered = [texts[number] for number in order.tolist()]
-        terms, vectors, model = Terms.of_folded(folded), encode(ordered, order), read(ordered, order)
-        inside = None if among is None else lambda both: among(both, vectors, order)
-        pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside)
-        if model is not None:
-            pairs = replace(pairs, score=scores_of(model, pairs.left, pairs.right).astype(np.float32))
-        matcher = matcher or generic_matcher(sense, vectors=vectors is not None, records=bool(also))
-        return cls(order, terms, vectors, pairs, all_features(terms, pairs, further), matcher, further, model)
+        model = read(ordered, order)
+        seen = [ordered, row_texts(ordered, further)] if also else [ordered]
+        views = [View.of(each, encode(each, order), among, order, nearest=nearest, split=split) for each in seen]
+        if also:
+            unfinished = max(each.pairs.unfinished for each in views)
+            left, right = np.divmod(np.union1d(*(each.pairs.key for each in views)), len(texts))
+            views = [each.at(left, right, unfinished) for each in views]
+        views[0] = replace(views[0], pairs=_scored(views[0].pairs, model))
+        matcher = matcher or generic_matcher(sense, vectors=views[0].vectors is not None)
+        return cls(order, views, _features(views), in_rows(matcher) if also else matcher, further, model)
+
+    @property
+    def terms(self) -> Terms:
+        """Of the texts."""
+        return self.views[0].terms
+
+    @property
+    def vectors(self) -> Dense | None:
+        """(N, D) of the texts."""
+        return self.views[0].vectors
+
+    @property
+    def pairs(self) -> Pairs:
+        """C candidates, with the similarities of their texts."""
+        return self.views[0].pairs
 
     def __len__(self) -> int:
         return len(self.order)
@@ -221,7 +270,8 @@ class Comparison:
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":
         """Return the same with some of the C candidates."""
         columns = {name: column[kept] for name, column in self.columns.items()}
-        return replace(self, pairs=self.pairs.where(kept), columns=columns)
+        views = [replace(each, pairs=each.pairs.where(kept)) for each in self.views]
+        return replace(self, views=views, columns=columns)
 
     def candidate(self, left: Ints, right: Ints) -> Ints:
         """Return (P,) place of pairs among the candidates; -1 for others."""
@@ -257,20 +307,20 @@ class Comparison:
             right: (P,) the others.
             texts: m distinct ones.
         """
-        reasons, place = [], self.candidate(left, right)
-        for one, other, at in zip(left.tolist(), right.tolist(), place.tolist(), strict=True):
+        reasons, (place, *ends) = [], self._places(left, right)
+        verdicts = agreement(self.also, *ends)
+        for number, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
             told = compared_in_words(texts[one], texts[other])
-            for name, what in COLUMNS.items() if self.also and at >= 0 else ():
-                if count := round(float(self.columns[name][at]) * len(self.also)):
+            for what in VERDICTS:
+                if count := sum(each[number] == what for each in verdicts):
                     told.append(f"{count} of {counted(len(self.also), 'column')} {what}")
-            reasons.append("; ".join(told) if at >= 0 else "a person says so")
+            reasons.append("; ".join(told) if place[number] >= 0 else "a person says so")
         return reasons
 
     @cached_property
     def _keys(self) -> tuple[Ints, Ints]:
         """Keys of the candidates, ascending, and their positions."""
-        key = self.pairs.left * len(self.order) + self.pairs.right
-        order = np.argsort(key)
+        order = np.argsort(key := self.pairs.key)
         return key[order], order
 
     def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
@@ -286,10 +336,23 @@ class Comparison:
     def _beside(self, left: Ints, right: Ints) -> Floats:
         """Return (P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
         touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
-        both = lexical_rows(self.terms)
-        cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
-        score = None if self.model is None else scores_of(self.model, left, right).astype(np.float32)
-        new = Pairs(len(self.order), left, right, pair_dots(both, left, right), cosine, score=score)
-        pairs = new.before(self.pairs.where(touched))
-        columns = all_features(self.terms, pairs, self.also)
-        return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
+        new = [each.at(left, right).pairs for each in self.views]
+        new[0] = _scored(new[0], self.model)
+        views = [
+            replace(each, pairs=pairs.before(each.pairs.where(touched)))
+            for each, pairs in zip(self.views, new, strict=True)
+        ]
+        return self.matcher.log_odds({name: column[: len(left)] for name, column in _features(views).items()})
+
+
+def _features(views: Sequence[View]) -> dict[str, Column]:
+    """Return (C,) features by name; those of the second view begin with `ROW`."""
+    found = [pair_features(each.terms, each.pairs) for each in views]
+    return found[0] | {f"{ROW}{name}": column for each in found[1:] for name, column in each.items()}
+
+
+def _scored(pairs: Pairs, model: ScoredTexts | None) -> Pairs:
+    """Return pairs with the scores of a trained model, if there is one."""
+    if model is None:
+        return pairs
+    return replace(pairs, score=scores_of(model, pairs.left, pairs.right).astype(np.float32))

@@ -19,13 +19,12 @@ CHECKSUM = "sha256"  # of the other entries of a file of sets of numbers
 LEARNT_FROM = "learnt_from"  # hashes of the code and the files that the sets were learnt from
 
 
-def generic_matcher(sense: Sense = "same", *, vectors: bool, records: bool = False) -> Matcher:
+def generic_matcher(sense: Sense = "same", *, vectors: bool) -> Matcher:
     """Return the generic matcher.
 
     Args:
         sense: what "the same" means.
         vectors: whether pairs have a cosine of vectors.
-        records: whether there are features of further columns.
 
     Raises:
         ValueError: if the sense is unknown.
@@ -33,13 +32,12 @@ def generic_matcher(sense: Sense = "same", *, vectors: bool, records: bool = Fal
     if sense not in SENSES:
         raise ValueError(f"expected one of {', '.join(SENSES)}, got {sense!r}")
     learnt = sense if sense in LEARNT else "same"  # topics are found by similarity, around what is the same
-    records = records and learnt == "same"  # copies were learnt on texts alone
-    return Matcher.from_json(_stored()[set_name(learnt, vectors=vectors, records=records)])
+    return Matcher.from_json(_stored()[set_name(learnt, vectors=vectors)])
 
 
-def set_name(sense: Sense, *, vectors: bool, records: bool) -> str:
+def set_name(sense: Sense, *, vectors: bool) -> str:
     """Name a set of numbers in the package."""
-    return sense + ("-vectors" if vectors else "") + ("-records" if records else "")
+    return sense + ("-vectors" if vectors else "")
 
 
 def checksum(sets: Mapping[str, Any]) -> str:

@@ -1,56 +1,81 @@
-"""Features of further columns: of how many the two values are equal, near, contradicting or missing.
+"""Records: texts with further columns, which are compared by their texts alone and by all columns in one text.
 
-Values are compared by the type of their column (`tables.notation`). The similarity of two numbers is halved by each
-tenth of the larger one between them, that of dates by each 30 days, and that of texts is by their letters and symbols;
-half and more is near. Codes are equal or not. A generic matcher knows no column by name, so it reads shares over all.
+The log odds of a pair are the mean of both. A matcher of texts gives them, so nothing is learnt for columns, whatever
+they hold. In the text of a row, dates of any notation are one, and so are codes such as telephone numbers.
+
+`agreement` says for people whether values are equal, near or contradicting, by the type of their column
+(`tables.notation`). The similarity of two numbers is halved by each tenth of the larger one between them, that of dates
+by each 30 days, and that of texts is by their letters and symbols; half and more is near. Codes are equal or not.
 
 Shape letters: N texts, P pairs, C columns.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.features.folded import symbols
-from twicetold.matching.candidates import Pairs, pair_dots
-from twicetold.matching.pair_features import Column, pair_features
-from twicetold.matching.terms import Terms, letter_rows, squeeze
-from twicetold.tables.notation import MONEY, Typed, plain_numbers
+from twicetold.matching.candidates import pair_dots
+from twicetold.matching.matcher import Matcher
+from twicetold.matching.terms import letter_rows, squeeze
+from twicetold.tables.notation import MONEY, Typed, in_one_notation, plain_numbers
 
+ROW = "row_"  # begins the names of features of all columns in one text
+VERDICTS = ("equal", "near", "contradicting")
 NOTHING = " []"  # key of a value without a letter, digit or symbol
 NEAR = 0.5  # similarity
 NEAR_NUMBERS = 0.1  # difference that halves it, as a share of the larger number
 NEAR_DAYS = 30.0
 
 
-def all_features(terms: Terms, pairs: Pairs, also: Sequence[Sequence[str]] = ()) -> dict[str, Column]:
-    """Return (P,) features of texts, and of further columns as `record_features` takes them, if there are some."""
-    return pair_features(terms, pairs) | (record_features(also, pairs) if also else {})
+def row_texts(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return N texts of all columns.
+
+    Args:
+        texts: N of them.
+        columns: C further ones, N values each in their normal form, empty where one is missing.
+    """
+    further = [in_one_notation(column) for column in columns]
+    return [" ".join(filter(None, row)) for row in zip(texts, *further, strict=True)]
 
 
-def record_features(columns: Sequence[Sequence[str]], pairs: Pairs) -> dict[str, Column]:
-    """Return (P,) shares of the C columns, and the mean similarity where both values are there.
+def in_rows(matcher: Matcher) -> Matcher:
+    """Return the matcher of both views, whose log odds are the mean of those that one of texts gives to each."""
+
+    def twice(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([numbers[..., :1], numbers[..., 1:] / 2, numbers[..., 1:] / 2], axis=-1)
+
+    return replace(
+        matcher,
+        names=(*matcher.names, *(f"{ROW}{name}" for name in matcher.names)),
+        mean=np.tile(matcher.mean, 2),
+        scale=np.tile(matcher.scale, 2),
+        coefficients=twice(matcher.coefficients),
+        prior=twice(matcher.prior),
+        kinds=twice(matcher.kinds),
+    )
+
+
+def agreement(
+    columns: Sequence[Sequence[str]], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> list[NDArray[np.str_]]:
+    """Return for each column (P,) one of `VERDICTS`, or an empty text where a value is missing.
 
     Args:
         columns: C of them, N values each in their normal form, empty where one is missing.
-        pairs: of the N texts.
+        left: (P,) positions of one side.
+        right: (P,) of the other.
     """
-    parts = [_of_column(column, pairs) for column in columns]
-    equal, near, missing, similarity = (np.mean(part, axis=0).astype(np.float32) for part in zip(*parts, strict=True))
-    present = 1 - missing
-    return {
-        "columns_equal": equal,
-        "columns_near": near,
-        "columns_contradict": present - equal - near,
-        "columns_missing": missing,
-        "columns_similarity": np.divide(similarity, present, out=np.zeros_like(present), where=present > 0),
-    }
+    return [_of_column(column, left, right)[0] for column in columns]
 
 
-def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32], ...]:
-    """Return (P,) whether values are equal, near, missing, and their similarity."""
-    typed, left, right = Typed.of(values), pairs.left, pairs.right
+def _of_column(
+    values: Sequence[str], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
+    """Return (P,) verdicts, and the similarity of the values."""
+    typed = Typed.of(values)
     plain = list(map(plain_numbers, values))
     keys = [code or f"{squeeze(text)} {symbols(text)}" for code, text in zip(typed.code, plain, strict=True)]
     key, empty = _numbered(keys), np.array([each == NOTHING for each in keys], bool)
@@ -59,9 +84,8 @@ def _of_column(values: Sequence[str], pairs: Pairs) -> tuple[NDArray[np.float32]
     letters = np.where(code[left] & code[right], 0, pair_dots(letter_rows(values)[0], left, right))
     numeric = np.isfinite(typed.number[left]) & np.isfinite(typed.number[right])
     similarity = np.where(same, 1, np.where(numeric, _nearness(typed, left, right), letters))
-    equal = ~missing & (same | numeric & (similarity == 1))
-    near = ~missing & ~equal & (similarity >= NEAR)
-    return tuple(np.asarray(part, np.float32) for part in (equal, near, missing, np.where(missing, 0, similarity)))
+    equal = same | numeric & (similarity == 1)
+    return np.select([missing, equal, similarity >= NEAR], ["", *VERDICTS[:2]], VERDICTS[2]), similarity
 
 
 def _nearness(typed: Typed, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -118,6 +118,24 @@ def _day(value: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> float:
     return np.nan
 
 
+def in_one_notation(values: Sequence[str]) -> list[str]:
+    """Write dates as 2026-01-31 and codes by their digits alone; other values of a column stay as they are.
+
+    Examples:
+        >>> from twicetold.tables.notation import in_one_notation
+        >>> in_one_notation(["31.01.2026", "jan 31, 2026", "soon"])
+        ['2026-01-31', '2026-01-31', 'soon']
+        >>> in_one_notation(["404/237-7601", "404 237 7601"])
+        ['4042377601', '4042377601']
+    """
+    typed = Typed.of(values)
+    days = typed.number.tolist() if typed.dates else [np.nan] * len(values)
+    return [
+        code or (value if np.isnan(day) else date.fromordinal(int(day)).isoformat())
+        for value, code, day in zip(values, typed.code, days, strict=True)
+    ]
+
+
 def plain_numbers(text: str) -> str:
     """Write numbers of a text with a point before decimals, no zeros at their end, and no marks of thousands.
 

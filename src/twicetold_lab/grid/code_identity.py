@@ -50,7 +50,7 @@ NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
 DESCENT = "twicetold_lab.training.fit.descend"  # code of every training that has something to learn
-MATCHER = ("src/twicetold/matching/records.py", "src/twicetold_lab/matching/sources.py")
+MATCHER = ("src/twicetold/matching/pair_features.py", "src/twicetold_lab/matching/sources.py")
 """What imports all that makes features of pairs, and all that makes the files that the matcher is learnt from."""
 MATCHER_ALONE = (
     "src/twicetold/matching/comparison.py",

@@ -89,12 +89,11 @@ def group_of_texts(text: NDArray[np.int64], truth: Sequence[str]) -> NDArray[np.
     return np.asarray(pairs[1][order][first], np.int64)
 
 
-def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
+def learn(files: Sequence[Labelled]) -> Matcher:
     """Return the matcher of these files, each kind with the same weight.
 
     Args:
         files: compared, with the truth.
-        base: matcher of some of the features, learnt on more files, to start from; None: zeros.
 
     Raises:
         ValueError: if there is no file.
@@ -109,13 +108,6 @@ def learn(files: Sequence[Labelled], *, base: Matcher | None = None) -> Matcher:
     inputs = np.column_stack([np.ones(len(rows)), (rows - mean) / scale])
     ridge = np.append(1e-3, [HELD if name in STATED else RIDGE for name in names])
     start = np.append(0.0, [STATED.get(name, 0.0) * each for name, each in zip(names, scale, strict=True)])
-    if base is not None:
-        known = [names.index(name) for name in base.names]
-        slopes = base.coefficients[1:] / base.scale
-        start[[1 + place for place in known]] = slopes * scale[known]
-        start[0] = base.coefficients[0] + (mean[known] - base.mean) @ slopes
-        at = [0, *(1 + place for place in known)]
-        ridge[at] = np.maximum(ridge[at], OF_KIND)
     prior = fit_logistic(
         np.column_stack([inputs, number[:, None] == np.arange(len(files))]),
         same,
@@ -155,15 +147,10 @@ def _sampled(
     return rows, same, weights, number
 
 
-def held_out(
-    files: Sequence[Labelled],
-    kinds: Sequence[str] | None = None,
-    *,
-    bases: Mapping[str, Matcher] | None = None,
-) -> Mapping[str, Matcher]:
-    """For each kind, of all or of some, the matcher of all others, which starts from the one of `bases`, if any."""
-    kinds, bases = sorted({one.file.kind for one in files}) if kinds is None else kinds, bases or {}
-    return {kind: learn([one for one in files if one.file.kind != kind], base=bases.get(kind)) for kind in kinds}
+def held_out(files: Sequence[Labelled], kinds: Sequence[str] | None = None) -> Mapping[str, Matcher]:
+    """For each kind, of all or of some, the matcher of all others."""
+    kinds = sorted({one.file.kind for one in files}) if kinds is None else kinds
+    return {kind: learn([one for one in files if one.file.kind != kind]) for kind in kinds}
 
 
 def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
@@ -179,7 +166,7 @@ def held_out_numbers(mirror: Path, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def generic_numbers(mirror: Path) -> dict[str, Any]:
-    """Return all sets of numbers of the package, by name: for copies and the same, with vectors, with further columns.
+    """Return all sets of numbers of the package, by name: for copies and the same, without vectors and with them.
 
     Args:
         mirror: folder of the public data.
@@ -188,9 +175,7 @@ def generic_numbers(mirror: Path) -> dict[str, Any]:
     for sense, vectors in product(LEARNT, (False, True)):
         files = same_files(mirror) if sense == "same" else copy_files(mirror)
         with serial_products():  # sums of several threads differ in their last bits
-            texts = learn([labelled(file, vectors=vectors) for file in files])
-            numbers[set_name(sense, vectors=vectors, records=False)] = texts.to_json()
-            if sense == "same":
-                some = [labelled(file, vectors=vectors, records=True) for file in files if file.also]
-                numbers[set_name(sense, vectors=vectors, records=True)] = learn(some, base=texts).to_json()
+            numbers[set_name(sense, vectors=vectors)] = learn(
+                [labelled(file, vectors=vectors) for file in files]
+            ).to_json()
     return numbers

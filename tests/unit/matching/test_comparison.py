@@ -90,16 +90,6 @@ def test_the_number_of_pairs_grows_with_the_texts_and_not_with_their_square() ->
     assert len(compare(texts, nearest=5).pairs) <= 5 * 400
 
 
-def test_further_columns_are_equal_near_contradicting_or_missing() -> None:
-    texts = ["canon camera", "canon cameras", "canon camera!"]
-    columns = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).columns
-    rows = {"equal": [0.5, 0, 0], "near": [0.5, 0, 0], "contradict": [0, 0.5, 0.5], "missing": [0, 0.5, 0.5]}
-    left, right = compare(texts, also=[["100.5", "105", ""], ["Tokyo", "TOKYO", "Oslo"]]).ends
-    order = np.lexsort((right, left))  # 0-1, 0-2, 1-2
-    for name, values in rows.items():
-        np.testing.assert_allclose(columns[f"columns_{name}"][order], values, err_msg=name)
-
-
 def test_a_small_file_is_grouped_by_the_generic_matcher() -> None:
     groups = [["canon eos70d digital camera", "Canon EOS-70D, digital camera"], ["nikon d750 body", "Nikon D-750 body"]]
     texts = [text for group in groups for text in group] + [f"thing {n} of kind {n * 7919}" for n in range(30)]

@@ -144,9 +144,9 @@ def test_the_package_has_numbers_for_the_features_of_a_file(sense: str, vectors:
         encode=lambda _, order: np.eye(3, dtype=np.float32)[order] if vectors else None,
         also=[["1", "2", "3"]] if records else (),
     )
-    matcher = generic_matcher(sense, vectors=vectors, records=records)  # type: ignore[arg-type]
-    assert set(matcher.names) <= set(compared.columns)
-    probability = matcher.probability(compared.columns)
+    matcher = generic_matcher(sense, vectors=vectors)  # type: ignore[arg-type]
+    assert set(matcher.names) <= set(compared.columns) == set(compared.matcher.names)
+    probability = compared.probability
     assert ((probability >= 0) & (probability <= 1)).all()
 
 
