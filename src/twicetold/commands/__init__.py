@@ -2,7 +2,7 @@
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
 the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`. All of them are
-loaded when they are used or listed, so that a plug-in that cannot be imported ends no other command. Modules of commands
+loaded when they are used or listed, so that one that cannot be imported ends no other. Modules of commands
 import at the top only the standard library, typer, rich and modules of ours that need no more, and all else inside
 functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
