@@ -18,12 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from twicetold.dedupe.agreement import KnownGroups
-from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.groups import representatives, values_to_keep
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.pairs import Candidates
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
@@ -55,7 +54,11 @@ def dedupe(
     """
     if isinstance(options.keep, tuple):
         require_length("keep", values_to_keep(*options.keep), len(texts))
-    truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
+    truth = None
+    if options.truth is not None:
+        from twicetold.dedupe.agreement import KnownGroups
+
+        truth = KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None

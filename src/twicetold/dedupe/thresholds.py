@@ -19,19 +19,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from twicetold import layout
-from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkThreshold
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
-from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
 
 if TYPE_CHECKING:
+    from twicetold.dedupe.constraints import Constraints
     from twicetold.matching.pair_features import Column
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
@@ -83,6 +82,8 @@ class Thresholds:
                 f"sense={options.sense!r} needs the generic matcher: what counts as a duplicate for {model.folder} was "
                 "decided by its labels"
             )
+        from twicetold.trained.evidence import of_links
+
         record = model.record
         matched = record.matched if by_matcher and _usable(record.matched) else None
         if matched is not None:
@@ -100,7 +101,7 @@ class Thresholds:
         """Return true if pairs with these features are of another kind than those of validation."""
         return self.matched is not None and self.matched.shift(columns) > UNLIKE
 
-    def without_validation(self, answers: Constraints | None) -> "Thresholds":
+    def without_validation(self, answers: "Constraints | None") -> "Thresholds":
         """Return the evidence about texts that are unlike those of validation: the generic matcher, and answers."""
         return Thresholds(ANSWERED if answers else NO_LABELS, unlabelled=True)
 
@@ -211,6 +212,8 @@ def _usable(matched: MatcherRecord | None) -> bool:
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
     """Return reasons to doubt the threshold of a model, by its labels."""
+    from twicetold.trained.evidence import no_better_than_one_answer
+
     doubts = None if model.trained.unlabelled else no_better_than_one_answer(model.record, model.about)
     return [] if doubts is None else [doubts]
 
