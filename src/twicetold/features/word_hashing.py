@@ -20,8 +20,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.cached import Positions, cached
 from twicetold.features.distinct_words import SplitWords, decoded, encoded, split
@@ -101,8 +99,8 @@ def colliding(grams: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
     return int((np.bincount(number)[number] > 1).sum()) if len(number) else 0
 
 
-@dataclass(eq=False, repr=False)
-class WordHashing(Declared, BaseEstimator):
+@dataclass(eq=False)
+class WordHashing(Declared):
     """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
 
     Args:
@@ -170,7 +168,7 @@ class WordHashing(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one row of counts per text; a text without a known word has an empty row."""
-        check_is_fitted(self)
+        self.require_fitted()
         grams = cached(self, as_numbers, self.letter_grams_, self.letters)
         width = self.shape["width"]
         parts = [counted(self._columns(chunk, grams), len(chunk.offsets) - 1, width) for chunk in split(texts)]

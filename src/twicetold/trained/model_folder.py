@@ -10,17 +10,17 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from safetensors import safe_open
-from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.evaluation.thresholds import DedupeThresholds
-from twicetold.features.rows import Featuriser
+from twicetold.features.rows import Featuriser, Parameters
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.packages import naming_the_extra
@@ -230,9 +230,9 @@ def trained_on(folder: Path) -> dict[str, str]:
 def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
     """Build the featuriser or the encoder that a recipe describes.
 
-    What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
-    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it; of the
-    latter, `FAMILIES` are built as what they are in use.
+    What may be built are public classes of `twicetold.features` with `Parameters`, and public classes of
+    `twicetold.models` that are modules with `encode`, each under the name of the module that defines it; of the latter,
+    `FAMILIES` are built as what they are in use.
     `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` or `fit` names, and no
     others. Their constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
 
@@ -268,7 +268,7 @@ def _buildable(target: Any, kind: Kind) -> type:
 
 def _is_part(made: type, kind: Kind) -> bool:
     if kind == "features":
-        return issubclass(made, BaseEstimator)
+        return issubclass(made, Parameters) and is_dataclass(made)  # not `Parameters` itself
     import torch
 
     return issubclass(made, torch.nn.Module) and hasattr(made, "encode")
