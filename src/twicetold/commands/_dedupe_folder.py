@@ -45,7 +45,7 @@ def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: Of
     from twicetold.staged import folder_dedupe
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import BAD, DROPPED
-    from twicetold.trained.locate import folder_of
+    from twicetold.trained.folder_files import folder_of
 
     *models, parts = arguments
     for each in models:

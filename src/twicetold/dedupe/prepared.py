@@ -17,6 +17,7 @@ from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import LOG_ODDS, Candidates, PairsByModel, PairScores, half_at, pairs_of
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
+from twicetold.matching.matcher import COSINE, SCORE
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -25,13 +26,13 @@ from twicetold.tables.texts import texts_of
 from twicetold.trained.fitted import Fitted, member_vectors, static_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.threshold_record import COSINE, SCORE, MatcherRecord
 
 if TYPE_CHECKING:
     from twicetold.dedupe.constraints import Constraints
     from twicetold.matching.candidates import Ends
     from twicetold.matching.comparison import Comparison, Dense
     from twicetold.matching.terms import Csr
+    from twicetold.trained.threshold_record import MatcherRecord
 
 Progress = Callable[[str], None]
 
@@ -230,7 +231,7 @@ def _compared(
     limits: Limits | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
-    moved: MatcherRecord | None,
+    moved: "MatcherRecord | None",
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
@@ -256,7 +257,7 @@ def _moved(
     options: DedupeOptions,
     constraints: "Constraints | None",
     vectors: Vectors | None,
-    moved: MatcherRecord | None,
+    moved: "MatcherRecord | None",
 ) -> tuple["Comparison", PairScores, "Comparison | None"]:
     """Move the matcher by labels, or by answers about these texts, and score pairs.
 

@@ -25,13 +25,14 @@ from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import Guarantee, carried_over
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
+from twicetold.matching.matcher import COSINE
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
 
 if TYPE_CHECKING:
     from twicetold.dedupe.constraints import Constraints
     from twicetold.matching.pair_features import Column
+    from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
@@ -57,9 +58,9 @@ class Thresholds:
     """
 
     evidence: str
-    record: ThresholdRecord | None = None
+    record: "ThresholdRecord | None" = None
     unlabelled: bool = False
-    matched: MatcherRecord | None = None
+    matched: "MatcherRecord | None" = None
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions, *, by_matcher: bool = False) -> "Thresholds":
@@ -204,7 +205,7 @@ class Thresholds:
         return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
 
 
-def _usable(matched: MatcherRecord | None) -> bool:
+def _usable(matched: "MatcherRecord | None") -> bool:
     """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
     needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
     return not needs or VECTORS in mixture()

@@ -30,8 +30,8 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
+from twicetold.trained.building import construct
 from twicetold.trained.ensemble import Ensemble, Weights
-from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 VECTORS = "vectors"  # name of the member of vectors
@@ -158,6 +158,8 @@ def save_fitted_to(folder: Path, fitted: Fitted, *, name: str) -> None:
         fitted: the model.
         name: of these texts, such as that of their file.
     """
+    from twicetold.trained.model_folder import save_ensemble, save_scorer
+
     data = fitted_data(fitted.texts, name)
     with TemporaryDirectory() as temporary:
         places = {member: Path(temporary, member) for member in fitted.members}

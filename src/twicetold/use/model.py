@@ -29,14 +29,13 @@ from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
 from twicetold.trained.loaded import NOWHERE, LoadedModel
-from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.threshold_record import ThresholdRecord, read_vector_decision
 
 if TYPE_CHECKING:
     from twicetold.dedupe.questions import Questions
     from twicetold.index.text_index import TextIndex
     from twicetold.trained.given_vectors import Vectors
+    from twicetold.trained.threshold_record import ThresholdRecord
 
 
 def load(model: str | Path) -> "Model":
@@ -49,6 +48,8 @@ def load(model: str | Path) -> "Model":
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
     """
+    from twicetold.trained.folder_files import folder_of
+
     return Model.from_folder(folder_of(model).absolute())  # read again by a dedupe, wherever the process is then
 
 
@@ -120,6 +121,7 @@ def fit(
 def _of_vectors(texts: Sequence[str], vectors: "Vectors", decision: str | Path | None) -> "Model":
     """Return a model of vectors that were made elsewhere; arguments and errors: `fit`."""
     from twicetold.trained.given_vectors import GivenVectors, vectors_of
+    from twicetold.trained.threshold_record import read_vector_decision
 
     record = None if decision is None else read_vector_decision(Path(decision))
     rows = vectors_of(texts, vectors)
@@ -148,12 +150,12 @@ class Model(LoadedModel):
         'Where can I buy a tent?'
     """
 
-    def __init__(self, trained: TrainedModel, folder: Path, *, record: ThresholdRecord | None = None) -> None:
+    def __init__(self, trained: TrainedModel, folder: Path, *, record: "ThresholdRecord | None" = None) -> None:
         super().__init__(trained, folder)
         self._record, self._saved = record, (folder / layout.RECIPE).is_file()
 
     @property
-    def record(self) -> ThresholdRecord:
+    def record(self) -> "ThresholdRecord":
         """See `LoadedModel`.
 
         Raises:
