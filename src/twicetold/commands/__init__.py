@@ -12,7 +12,7 @@ import twicetold.command_line  # noqa: F401 (for its effects)
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -78,24 +78,12 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-class _Own(Mapping[str, Any]):
-    """The commands of this package, each imported when it is used."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _built(name, getattr(import_module(f"{__name__}.{name}"), name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class Commands(TyperGroup):
     """The commands, with those of other packages; their errors are readable."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "commands": _Own()})
+        super().__init__(**options)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # `get_command` builds what is asked for
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the arguments, which prints what `--help` and `--version` ask for."""
@@ -104,16 +92,16 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names of all commands."""
-        return [*COMMANDS, *sorted(entry_points(group=PLUGINS).names - {*COMMANDS})]
+        return [*self.commands, *sorted(entry_points(group=PLUGINS).names - self.commands.keys())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Give the command of a name; None if there is none."""
         plugins = {plugin.value: plugin for plugin in entry_points(group=PLUGINS, name=cmd_name)}
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.commands:
             return _plugged(cmd_name, list(plugins.values())) if plugins else None
         for place in plugins:
             print(f"the plug-in {place} is not used: twicetold has a command {cmd_name} itself", file=sys.stderr)
-        return self.commands[cmd_name]
+        return _built(cmd_name, getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
-from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import NO_LINK, Floats, Ints
 from twicetold.printable import counted
 
@@ -252,6 +251,8 @@ class TextGroups:
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
     """Return a summary from what its `to_json` gave."""
+    from twicetold.evaluation.guarantee import GuaranteedPrecision
+
     parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
     for name, path in FLAT.items():
         place, _, field = path.rpartition(".")

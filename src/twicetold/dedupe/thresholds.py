@@ -23,14 +23,14 @@ from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkTh
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.guarantee import Guarantee, carried_over
-from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
 from twicetold.matching.matcher import COSINE
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
 
 if TYPE_CHECKING:
     from twicetold.dedupe.constraints import Constraints
+    from twicetold.evaluation.guarantee import Guarantee
+    from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
     from twicetold.matching.pair_features import Column
     from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
@@ -117,24 +117,24 @@ class Thresholds:
         return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"
 
     @property
-    def measured(self) -> DedupeThresholds | None:
+    def measured(self) -> "DedupeThresholds | None":
         """Over all pairs of validation texts."""
         return None if self.record is None else self.record.dedupe
 
     @property
-    def labelled(self) -> LabelledLinks | None:
+    def labelled(self) -> "LabelledLinks | None":
         """On pairs that were drawn from a file; None where there are thresholds over all pairs of validation texts."""
         if self.measured is not None or self.record is None or self.record.calibration is None:
             return None
         return self.record.calibration.links
 
     @property
-    def guarantee(self) -> Guarantee | None:
+    def guarantee(self) -> "Guarantee | None":
         """Guarantee for links in other files; None if nothing was measured, or by an earlier version."""
         return self.measured.guarantee if self.measured is not None and self.measured.promised else None
 
     @property
-    def known(self) -> DedupeThresholds | LabelledLinks | None:
+    def known(self) -> "DedupeThresholds | LabelledLinks | None":
         """The evidence that knows which precision a threshold has."""
         return self.labelled if self.measured is None else self.measured
 
@@ -164,10 +164,12 @@ class Thresholds:
             links, score = target_links(known, target)
             chosen_for, precision, expected = "links", links.precision, self._expected(links.aimed, texts)
             assured = expected.low is not None and expected.low >= target
-            assured |= isinstance(known, LabelledLinks) and known.assured and texts <= known.texts
+            assured |= self.labelled is not None and self.labelled.assured and texts <= known.texts
         if guaranteed is None and self.guarantee is not None:
             guaranteed = self.guarantee.at_threshold(score, texts)
         if expected.value is None and precision is not None and known is not None:
+            from twicetold.evaluation.guarantee import carried_over
+
             expected = ExpectedPrecision(carried_over(precision, measured_on=known.texts, texts=texts))
         stated = precision is not None or guaranteed is not None
         return LinkThreshold(
@@ -219,7 +221,7 @@ def threshold_warnings(model: LoadedModel) -> list[str]:
     return [] if doubts is None else [doubts]
 
 
-def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> tuple[TargetLinks, float]:
+def target_links(known: "DedupeThresholds | LabelledLinks", precision: float) -> "tuple[TargetLinks, float]":
     """Return the links for a target precision, and their threshold.
 
     Args:
@@ -236,6 +238,8 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
             f"for {precision:g}"
         )
     if target.threshold is None:
+        from twicetold.evaluation.thresholds import DedupeThresholds
+
         where, bound, todo = "on the labelled pairs", "", "More labels or another model"
         if isinstance(known, DedupeThresholds):
             where, todo = "on validation", "Another model"

@@ -264,7 +264,9 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
         with TemporaryDirectory() as folder:
             for name, file in FILES.items():
                 Path(folder, name).symlink_to(package / file)
-            featuriser.set_params(model=folder).fit(texts).set_params(model=_VECTORS["model"])
+            featuriser.model = folder
+            featuriser.fit(texts)
+        featuriser.model = _VECTORS["model"]
     else:
         featuriser.fit(texts)
     encoder = construct(part.encoder, "models", **featuriser.shape)
