@@ -263,8 +263,6 @@ def _moved(
 
     The third is what `Prepared.same` is.
     """
-    from twicetold.matching.generic import generic_matcher
-
     decision = LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
@@ -274,14 +272,18 @@ def _moved(
         decision = replace(LOG_ODDS, threshold=comparison.best_cut(*answers))
     elif options.sense == "same":
         decision = half_at(comparison.valley)
+    if options.sense == "same" or (options.sense == "copies" and constraints is not None):
+        return comparison, PairsByModel(comparison, decision), None  # answers say themselves what copies are
+    from twicetold.matching.generic import generic_matcher
+
     same = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None))
     same = same if constraints else same.in_valley()
-    if options.sense == "topic" and vectors is not None:
-        from twicetold.dedupe.topics import PairsOfTopics
+    if options.sense == "copies":
+        return comparison, PairsByModel(comparison, decision), same
+    from twicetold.dedupe.topics import PairsOfTopics
 
-        return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
-    nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
-    return comparison, PairsByModel(comparison, decision), same if nested else None
+    assert vectors is not None
+    return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
 
 
 def _static(texts: Sequence[str], names: Sequence[str]) -> "Dense | None":

@@ -206,7 +206,7 @@ class Declared(Parameters):
     """Rows are sequences, which are then batched by length."""
 
     card_: Mapping[str, Any] | None = None
-    """The word hashing report, of a fitted featuriser that hashes words (`hashing_card`)."""
+    """The word hashing report, of a fitted featuriser that hashes words (`word_hashing.card`)."""
 
     @property
     def fields(self) -> Sequence[str] | None:
