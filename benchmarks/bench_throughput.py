@@ -45,7 +45,7 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs
 from twicetold_lab.data.sources.quora import COLUMNS, FILE
 from twicetold_lab.data.sources.source_table import read_quoted
 
@@ -99,7 +99,7 @@ def family(name: str, texts: Sequence[str]) -> Encode:
     featuriser, encoder = untrained(name, texts)
 
     def encode(some: Sequence[str]) -> Any:
-        return search_matrices(encoder, featuriser.transform(some), np.arange(len(some)))[0]
+        return in_use(encoder).search_matrices(featuriser.transform(some), np.arange(len(some)))[0]
 
     return encode
 

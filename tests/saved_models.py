@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from sklearn.base import BaseEstimator
-
+from twicetold.features.rows import Parameters
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
@@ -17,7 +16,7 @@ def recipe_of(part):
     """A featuriser, and the parts in it, as a recipe names them."""
     if isinstance(part, list):
         return [recipe_of(each) for each in part]
-    if not isinstance(part, BaseEstimator):
+    if not isinstance(part, Parameters):
         return part
     settings = {name: recipe_of(value) for name, value in part.get_params(deep=False).items()}
     return {"_target_": target_of(type(part)), **settings}

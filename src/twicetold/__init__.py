@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def __getattr__(name: str) -> Any:
-    """Import `twicetold.use` when it is used: it needs torch, which takes a second."""
+    """Import a name when it is used: with most come NumPy, SciPy and Arrow."""
     if name in __all__:
         return getattr(importlib.import_module("twicetold.use"), name)
     if name == "__version__":

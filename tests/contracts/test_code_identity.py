@@ -338,7 +338,7 @@ def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     But for the package itself, which loads `twicetold.use`, and `recipe`, which loads what `learnt_from` adds to a cell
     that learns.
     """
-    known = {f"src/{file}.py" for file in ("twicetold/__init__", "twicetold/trained/model_folder")}
+    known = {f"src/{file}.py" for file in ("twicetold/__init__", "twicetold/trained/building")}
     known.add("src/twicetold_lab/grid/recipe.py")
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]

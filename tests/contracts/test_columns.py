@@ -12,7 +12,7 @@ from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import TfIdf
 from twicetold.trained.columns import FAMILIES
-from twicetold.trained.reading import in_use, score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs
 
 TRAINED = ("table", "low_rank", "token_weights")
 STATIC = {"embedding": 24, "init_std": 0.5, "input_dropout": 0.1}
@@ -57,7 +57,9 @@ def test_vectors_and_scores_are_those_of_the_module(target, features, settings, 
     module, used = both(target, settings, rows.width)
     asked = rng.permutation(len(texts))[: count // 2]
     for taken in (asked, np.arange(len(texts))):
-        for expected, found in zip(search_matrices(module, rows, taken), search_matrices(used, rows, taken)):
+        for expected, found in zip(
+            *(in_use(each).search_matrices(rows, taken) for each in (module, used)), strict=True
+        ):
             close(found, expected)
     left, right = rng.integers(0, len(texts), (2, 50))
     close(score_pairs(used, rows, left, right), score_pairs(module, rows, left, right))
@@ -74,16 +76,16 @@ def test_tokens_that_repeat_are_counted_and_the_unknown_one_has_no_vector():
     rows = CsrRows(np.array([0, 4, 4, 6]), np.array([3, 3, 0, 1, 0, 0], np.int32), None, 5)
     module, used = both("pretrained_static.PretrainedStatic", {**PRETRAINED, "trained": "table"}, 5)
     every = np.arange(3)
-    close(search_matrices(used, rows, every)[0], search_matrices(module, rows, every)[0])
-    assert not search_matrices(used, rows, every)[0][1:].any()
+    close(in_use(used).search_matrices(rows, every)[0], in_use(module).search_matrices(rows, every)[0])
+    assert not in_use(used).search_matrices(rows, every)[0][1:].any()
 
 
 def test_a_vector_does_not_depend_on_the_other_texts():
     rows = TfIdf().fit(texts := texts_of(np.random.default_rng(0), 700)).transform(texts)
     _, used = both("static.Static", STATIC, rows.width)
-    together = search_matrices(used, rows, np.arange(len(texts)))[0]
+    together = in_use(used).search_matrices(rows, np.arange(len(texts)))[0]
     for text in range(20):
-        np.testing.assert_array_equal(search_matrices(used, rows, np.array([text]))[0][0], together[text])
+        np.testing.assert_array_equal(in_use(used).search_matrices(rows, np.array([text]))[0][0], together[text])
 
 
 @pytest.mark.parametrize("target", FAMILIES)

@@ -11,8 +11,8 @@ import yaml
 
 import twicetold
 from recipes import RECIPES, targets
+from twicetold.trained.building import _buildable, construct
 from twicetold.trained.fitted import WITH_VECTORS
-from twicetold.trained.model_folder import _buildable, construct
 
 CONF = Path(__file__).parents[2] / "conf"
 FITTED = {part.features["_target_"] for part in WITH_VECTORS.values()}

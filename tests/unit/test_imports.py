@@ -45,6 +45,10 @@ def imported_by(program):
             "import twicetold; twicetold.load('../tests/models/letters').dedupe(['a text', 'A text'])",
             FRAMEWORKS | {"faiss", "transformers", "matplotlib"},
         ),
+        (
+            "import twicetold; twicetold.fit(['a text', 'A text']).dedupe(['a text', 'A text'])",
+            FRAMEWORKS | {"torch", "sklearn", "rich", "transformers", "matplotlib"},
+        ),
         ("import twicetold_lab.tracking", FRAMEWORKS | {"torch", "pandas"}),
     ],
 )

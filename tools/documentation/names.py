@@ -110,8 +110,8 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 
     def below(command: typer.core.TyperCommand, path: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
         yield path, command
-        for name, child in getattr(command, "commands", {}).items():
-            yield from below(child, f"{path} {name}")
+        for name in getattr(command, "commands", ()):
+            yield from below(command.get_command(None, name), f"{path} {name}")
 
     return dict(below(typer.main.get_command(app), PACKAGE))
 

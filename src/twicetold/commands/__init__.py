@@ -1,8 +1,8 @@
 """The command `twicetold`: trained models in use, from a terminal.
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
-the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`, which are
-loaded when they are used or listed, so that one that cannot be imported ends no other command. Modules of commands
+the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`. All of them are
+loaded when they are used or listed, so that one that cannot be imported ends no other. Modules of commands
 import at the top only the standard library, typer, rich and modules of ours that need no more, and all else inside
 functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
@@ -81,6 +81,10 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """The commands, with those of other packages; their errors are readable."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # `get_command` builds what is asked for
+
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the arguments, which prints what `--help` and `--version` ask for."""
         with readable_errors():
@@ -97,7 +101,7 @@ class Commands(TyperGroup):
             return _plugged(cmd_name, list(plugins.values())) if plugins else None
         for place in plugins:
             print(f"the plug-in {place} is not used: twicetold has a command {cmd_name} itself", file=sys.stderr)
-        return self.commands[cmd_name]
+        return _built(cmd_name, getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -134,21 +138,22 @@ def options(
     """
 
 
-def _add(commands: typer.Typer, name: str, command: Any) -> None:
+def _built(name: str, command: Any) -> Any:
+    """Return a function or a `typer.Typer` as a command."""
+    holder = typer.Typer()
     if isinstance(command, typer.Typer):
-        commands.add_typer(command, name=name)
+        holder.add_typer(command, name=name)
     else:
-        commands.command(name)(command)
+        holder.command(name)(command)
+    _prepare(holder)
+    return get_group(holder).commands[name]
 
 
 def _plugged(name: str, plugins: list[EntryPoint]) -> Any:
     """Load a command of another package; one that cannot be used says so when it is called, and in the list."""
-    holder = typer.Typer()
     try:
         require(len(plugins) == 1, f"{len(plugins)} packages have a command of this name")
-        _add(holder, name, plugins[0].load())
-        _prepare(holder)
-        return get_group(holder).commands[name]
+        return _built(name, plugins[0].load())
     except (Exception, SystemExit) as error:
         places = " and ".join(plugin.value for plugin in plugins)
         why = f"the plug-in {name} ({places}) cannot be used: {type(error).__name__}: {error}"
@@ -160,10 +165,6 @@ def _plugged(name: str, plugins: list[EntryPoint]) -> Any:
     taken = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     holder.command(name, help=why, context_settings=taken)(unusable)
     return get_group(holder).commands[name]
-
-
-for _name in COMMANDS:
-    _add(app, _name, getattr(import_module(f"{__name__}.{_name}"), _name))
 
 
 def _prepare(commands: typer.Typer) -> None:

@@ -11,14 +11,10 @@ import typer
 from twicetold.commands._dedupe_file import TextFile
 from twicetold.commands._dedupe_options import Asked
 from twicetold.commands._options import LETTERS
-from twicetold.commands._pairs_file import pairs_of
 from twicetold.commands._progress import progress
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.groups import values_to_keep
-from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
 from twicetold.tables.columns import BadValues, distances_by, keys_of, size_of, strings_of
-from twicetold.tables.vectors import unit_rows
 from twicetold.use.model import Model, fit
 
 
@@ -107,10 +103,15 @@ def options_of(file: TextFile, asked: Asked) -> Choices:
             values_to_keep(rule, file.column(column))
         choices["keep"] = rule, file.column(column)
     if asked.truth is not None:
+        from twicetold.dedupe.agreement import KnownGroups
+
         with naming(file, asked.truth):
             KnownGroups.of(len(file.texts), file.column(asked.truth))
         choices["truth"] = file.column(asked.truth)
     if asked.pairs is not None:
+        from twicetold.commands._pairs_file import pairs_of
+        from twicetold.dedupe.limits import Limits
+
         limits = Limits.of(len(file.texts), choices["same"], choices["within"])
         choices["pairs"] = pairs_of(asked.pairs, file, limits)[0]
     return choices  # type: ignore[no-any-return]
@@ -190,6 +191,8 @@ def vectors_of(file: TextFile, given: str) -> Any:
             f"--compare {given}: there are a folder and a column of this name: give the folder as ./{given}"
         )
     if column:
+        from twicetold.tables.vectors import unit_rows
+
         with naming(file, given):
             return unit_rows(file.column(given), count=len(file.texts))
     if not folder:

@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from twicetold import layout
 from twicetold.commands._console import tell
-from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
+from twicetold.commands._dedupe_options import Asked, Common, OfFolder
 from twicetold.commands._options import file_format
 from twicetold.commands._progress import require_usable
-from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
+from twicetold.dedupe.options import OF_FOLDERS
 from twicetold.printable import counted
 
 if TYPE_CHECKING:
@@ -34,33 +32,8 @@ WORDS: dict[str, tuple[str, str, Any, Any]] = {
 """Keys of --folder: how a value is spelt, the same in words, the default, and what a value stands for."""
 
 
-def _names(kind: Any) -> frozenset[str]:
-    return frozenset(each.name for each in fields(kind))
-
-
-def is_meant(context: typer.Context, arguments: list[str]) -> bool:
-    """Return true if a folder is to be deduped.
-
-    Raises:
-        typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
-    """
-    folder = Path(arguments[-1])
-    a_model = len(arguments) == 1 and any((folder / name).exists() for name in (layout.MODEL, layout.RECIPE))
-    meant = len(arguments) <= 2 and folder.is_dir() and not a_model
-    given = {
-        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    }
-    wrong = given & (_names(OfFile) | _names(DedupeOptions) - OF_FOLDERS if meant else _names(OfFolder))
-    if wrong:
-        flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
-        named = ", ".join(sorted(flags[name] for name in wrong))
-        kind, other = ("file", "folder") if meant else ("folder of parts", "file")
-        raise typer.BadParameter(f"{named}: for a {kind} alone, and {arguments[-1]} is a {other}: leave it out")
-    return meant
-
-
-def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder) -> None:
-    """Dedupe it.
+def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: OfFolder) -> None:
+    """Dedupe a folder of parts.
 
     Args:
         arguments: the folder, with a model before it or without one.
@@ -69,17 +42,17 @@ def dedupe(arguments: list[str], common: Common, asked: Asked, folder: OfFolder)
         folder: options of a folder alone.
     """
     from twicetold.commands._dedupe_messages import of_folder, tell_result
-    from twicetold.staged.folder_dedupe import dedupe_folder
+    from twicetold.staged import folder_dedupe
     from twicetold.staged.launch import launcher
     from twicetold.staged.plan import BAD, DROPPED
-    from twicetold.trained.locate import folder_of
+    from twicetold.trained.folder_files import folder_of
 
     *models, parts = arguments
     for each in models:
         require_usable(each)
     words = words_of(folder.folder or [])
     settings = _settings("".join(f"{folder_of(each).resolve()}" for each in models), common, asked, words)
-    result = dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
+    result = folder_dedupe.dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
     rows = result.summary.counts.texts
     tell_result(
         result.to_json() if common.as_json else of_folder(result),

@@ -28,8 +28,7 @@ def require_usable(model: str) -> None:
     """
     from twicetold.packages import require_package
     from twicetold.trained.columns import FAMILIES
-    from twicetold.trained.folder_files import recipes
-    from twicetold.trained.locate import folder_of
+    from twicetold.trained.folder_files import folder_of, recipes
 
     encoders = (recipe.get("encoder") for recipe in recipes(folder_of(model)))  # an ensemble itself has none
     families = {str(each.get("_target_")) for each in encoders if isinstance(each, dict)}

@@ -1,15 +1,18 @@
 """`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from twicetold import layout
 from twicetold.commands._console import tell
 from twicetold.commands._dedupe_options import Asked, Common, OfFile, OfFolder
 from twicetold.commands._options import ModelAndFile, file_format, model_and_file, with_options
 from twicetold.commands._outputs import beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
+from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 from twicetold.printable import counted
 
 
@@ -38,12 +41,33 @@ def dedupe(
     FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file. With MODEL of documents
     this takes no more memory than --folder allows. Run the same command again to resume.
     """
-    from twicetold.commands import _dedupe_folder
+    if not _is_of_folder(context, arguments):
+        return _dedupe_file(arguments, common, asked, alone)
+    from twicetold.commands._dedupe_folder import dedupe_folder
 
-    if _dedupe_folder.is_meant(context, arguments):
-        _dedupe_folder.dedupe(arguments, common, asked, folder)
-    else:
-        _dedupe_file(arguments, common, asked, alone)
+    return dedupe_folder(arguments, common, asked, folder)
+
+
+def _is_of_folder(context: typer.Context, arguments: list[str]) -> bool:
+    """Return true if a folder is to be deduped.
+
+    Raises:
+        typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
+    """
+    folder = Path(arguments[-1])
+    a_model = len(arguments) == 1 and any((folder / name).exists() for name in (layout.MODEL, layout.RECIPE))
+    meant = len(arguments) <= 2 and folder.is_dir() and not a_model
+    of_file, of_both, of_folder = ({each.name for each in fields(kind)} for kind in (OfFile, DedupeOptions, OfFolder))
+    given = {
+        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
+    wrong = given & (of_file | of_both - OF_FOLDERS if meant else of_folder)
+    if wrong:
+        flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+        named = ", ".join(sorted(flags[name] for name in wrong))
+        kind, other = ("file", "folder") if meant else ("folder of parts", "file")
+        raise typer.BadParameter(f"{named}: for a {kind} alone, and {arguments[-1]} is a {other}: leave it out")
+    return meant
 
 
 def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFile) -> None:
@@ -51,7 +75,6 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._dedupe_messages import as_json, in_sentences, tell_result
-        from twicetold.commands.ask import ask_of_file
         from twicetold.tables.streams import STANDARD
 
     model, file = model_and_file(arguments, "dedupe", alone.compare, decision=True)
@@ -61,6 +84,8 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
     if (answers := written["answers"]) is not None:
+        from twicetold.commands.ask import ask_of_file
+
         further = dict(zip(listed(asked.also), options["also"], strict=True))
         asking: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
@@ -80,16 +105,18 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
     Raises:
         typer.BadParameter: if there are such.
     """
-    from twicetold.commands.ask import answers_beside
-
     written = {
         "rows": common.out,
         "links": alone.links,
         "page": alone.html,
         "dropped rows": beside(common.out) if common.drop else None,
         "bad rows": beside(common.out, "bad") if common.drop and common.skip_bad else None,
-        "answers": None if alone.ask is None else str(answers_beside(file)),
+        "answers": None,
     }
+    if alone.ask is not None:
+        from twicetold.commands.ask import answers_beside
+
+        written["answers"] = str(answers_beside(file))
     sources = {"texts": file, "pairs": asked.pairs, "vectors": alone.compare, "weights": model}
     require_apart(written, sources, summary=common.as_json)
     if model is not None and alone.compare is None:

@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe import candidates
-from twicetold.dedupe.candidates import Candidates, candidate_pairs
+from twicetold.dedupe.candidates import candidate_pairs
+from twicetold.dedupe.distinct import of_rows
 from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.pairs import Candidates
 from twicetold.neighbours.cells import once
 from twicetold.neighbours.contracting import contracted
 from twicetold.neighbours.dense_join import Pairs, gathered
@@ -101,15 +103,6 @@ def large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
     alone = np.zeros(len(size), bool) if limits.values else size > LARGE
     searched = [np.flatnonzero(limits.block == block) for block in np.flatnonzero(alone)]
     return searched, np.flatnonzero(~alone[limits.block])
-
-
-def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
-    """Return the vectors of some texts, in this order."""
-    queries, documents = vectors
-    if len(rows) == queries.shape[0] and (rows == np.arange(len(rows))).all():
-        return vectors
-    taken = queries[rows]
-    return taken, taken if documents is queries else documents[rows]
 
 
 @dataclass(frozen=True)

@@ -9,43 +9,20 @@ Shape letters: m distinct texts, C pairs.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
+from twicetold.dedupe.pairs import Candidates
 from twicetold.neighbours.cells import most_self_pairs, once
 from twicetold.neighbours.dense_join import Pairs, dense_self_pairs
-from twicetold.neighbours.grouping import Ints, Merges, Vectors
+from twicetold.neighbours.grouping import Vectors
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes, has_dense_columns
 
 MOST_PAIRS = 30_000_000  # pairs that are held
 QUERIES = 8192  # texts that are searched for at a time in an approximate index
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Pairs of distinct texts that are near each other, each once.
-
-    Args:
-        left: (C,) the earlier text.
-        right: (C,) the later one.
-        dots: (C,) dot products of their vectors.
-        unfinished: number of texts that may have more links.
-        approximate: whether vectors were compared in cells, which may miss pairs.
-        start: merges of dense places, which come before all others.
-    """
-
-    left: Ints
-    right: Ints
-    dots: NDArray[Any]
-    unfinished: int
-    approximate: bool
-    start: Merges | None = None
 
 
 def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Candidates:

@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import counted, differing
-from twicetold.trained.drift import BLANK
 
 MANY = 0.5  # share of rows in groups, or of texts that differ from another one only in digits or codes
 FEW = 0.05  # links for each text
 LOOKED_AT = 20_000  # links whose texts are compared
+BLANK = 0.01  # share of texts without a term that the model knows, from which a file is unlike training
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
 _CAPITALS = r" [A-Z]{1,6} "

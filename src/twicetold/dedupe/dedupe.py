@@ -18,16 +18,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from twicetold.dedupe.agreement import KnownGroups
-from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.groups import representatives, values_to_keep
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.pairs import Candidates
 from twicetold.dedupe.prepared import Prepared, Progress
 from twicetold.dedupe.results import DedupeCounts, DedupeSummary, GroupsOfTexts, TextGroups, TextLinks
 from twicetold.neighbours.grouping import Ints, Links, Vectors, describe
-from twicetold.tables.columns import Column, strings_of
+from twicetold.tables.columns import strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -55,7 +54,11 @@ def dedupe(
     """
     if isinstance(options.keep, tuple):
         require_length("keep", values_to_keep(*options.keep), len(texts))
-    truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
+    truth = None
+    if options.truth is not None:
+        from twicetold.dedupe.agreement import KnownGroups
+
+        truth = KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
     distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None
@@ -64,7 +67,8 @@ def dedupe(
         prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
     )
     group, table = codes[distinct.place], _table(codes, links, distinct.place)
-    shown = _with_values(texts_of(texts), options.also)
+    columns = [texts_of(texts), *(strings_of(column) for column in options.also)]  # for a person who judges pairs
+    shown = columns[0] if len(columns) == 1 else [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]
     summary = _summary(prepared, links, codes, table, candidates, shown, progress)
     if truth is not None:
         progress("comparing with known groups")
@@ -85,12 +89,6 @@ def dedupe(
         texts=shown,
         why=None if comparison is None else lambda at: comparison.why(links.left[at], links.right[at], distinct.texts),
     )
-
-
-def _with_values(texts: Sequence[str], also: Sequence[Column]) -> Sequence[str]:
-    """Return the n texts with the values of further columns beside them, for a person who judges pairs."""
-    columns = [strings_of(column) for column in also]
-    return [" · ".join(filter(None, row)) for row in zip(texts, *columns, strict=True)] if columns else texts
 
 
 def _table(codes: Ints, links: Links, place: Ints) -> GroupsOfTexts:

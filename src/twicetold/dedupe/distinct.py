@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.normal_form import normal_form
 
 
@@ -95,3 +95,12 @@ def first_of(column: pa.Array) -> Ints:
     """Return (n,) row of the first one that is equal, of folded texts."""
     codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.asarray(np.unique(codes, return_index=True)[1][codes])
+
+
+def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
+    """Return the vectors of some texts, in this order."""
+    queries, documents = vectors
+    if len(rows) == queries.shape[0] and (rows == np.arange(len(rows))).all():
+        return vectors
+    taken = queries[rows]
+    return taken, taken if documents is queries else documents[rows]

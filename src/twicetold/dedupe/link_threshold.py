@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.rules import Rule
+
+if TYPE_CHECKING:
+    from twicetold.evaluation.guarantee import GuaranteedPrecision
 
 MATCHED_BY = "average"  # the rule that groups by the generic matcher were measured with
 
@@ -61,7 +63,7 @@ class LinkThreshold:
     precision: float | None = None
     expected: ExpectedPrecision = ExpectedPrecision()
     lower_bound: bool = False
-    guaranteed: GuaranteedPrecision | None = None
+    guaranteed: "GuaranteedPrecision | None" = None
     assured: bool = False
 
     def sentences(self) -> list[str]:

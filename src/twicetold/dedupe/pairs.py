@@ -5,13 +5,12 @@ Shape letters: m distinct texts, C pairs, L links.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from twicetold.dedupe.candidates import Candidates
 from twicetold.evaluation.decision import Decision, sigmoid
-from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
 from twicetold.neighbours.nearest import row_dots
 from twicetold.neighbours.rules import Rule
@@ -20,9 +19,31 @@ from twicetold.trained.ensemble import constant
 from twicetold.trained.loaded import LoadedModel
 
 if TYPE_CHECKING:
+    from twicetold.evaluation.thresholds import DedupeThresholds
     from twicetold.matching.candidates import ScoredTexts
 
 LOG_ODDS = Decision(0.0, 1.0, 0.0)  # of scores that are log odds
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs of distinct texts that are near each other, each once.
+
+    Args:
+        left: (C,) the earlier text.
+        right: (C,) the later one.
+        dots: (C,) dot products of their vectors.
+        unfinished: number of texts that may have more links.
+        approximate: whether vectors were compared in cells, which may miss pairs.
+        start: merges of dense places, which come before all others.
+    """
+
+    left: Ints
+    right: Ints
+    dots: NDArray[Any]
+    unfinished: int
+    approximate: bool
+    start: Merges | None = None
 
 
 def half_at(log_odds: float) -> Decision:
@@ -137,7 +158,7 @@ def pairs_of(
     texts: Sequence[str],
     vectors: Vectors,
     *,
-    measured: DedupeThresholds | None,
+    measured: "DedupeThresholds | None",
 ) -> PairScores:
     """Return the pairs of distinct texts.
 

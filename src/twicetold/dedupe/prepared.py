@@ -10,32 +10,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twicetold.dedupe.blocking import large_blocks, of_rows, pairs_within, search_pairs
-from twicetold.dedupe.candidates import Candidates
 from twicetold.dedupe.caution import crowded_words, unknown_texts
-from twicetold.dedupe.constraints import Constraints
-from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.distinct import DistinctTexts, of_rows
 from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
 from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
-from twicetold.dedupe.pairs import LOG_ODDS, PairsByModel, PairScores, half_at, pairs_of
+from twicetold.dedupe.pairs import LOG_ODDS, Candidates, PairsByModel, PairScores, half_at, pairs_of
 from twicetold.dedupe.thresholds import ANSWERED, Thresholds, threshold_warnings
-from twicetold.dedupe.topics import PairsOfTopics
+from twicetold.matching.matcher import COSINE, SCORE
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 from twicetold.tables.columns import codes_of, strings_of
 from twicetold.tables.texts import texts_of
-from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted, member_vectors, static_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.threshold_record import COSINE, SCORE, MatcherRecord
 
 if TYPE_CHECKING:
+    from twicetold.dedupe.constraints import Constraints
     from twicetold.matching.candidates import Ends
     from twicetold.matching.comparison import Comparison, Dense
     from twicetold.matching.terms import Csr
+    from twicetold.trained.threshold_record import MatcherRecord
 
 Progress = Callable[[str], None]
 
@@ -63,7 +60,7 @@ class Prepared:
     link: LinkThreshold
     warnings: tuple[str, ...]
     limits: Limits | None = None
-    constraints: Constraints | None = None
+    constraints: "Constraints | None" = None
     comparison: "Comparison | None" = None
     same: "Comparison | None" = None
 
@@ -112,6 +109,8 @@ class Prepared:
             drift = _drift(model, distinct.texts, comparison.blank)
             drift += filter(None, [crowded_words(comparison.terms.crowded), _no_threshold(pairs, options)])
         else:
+            from twicetold.trained.drift import blank
+
             assert vectors is not None
             pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
             drift = _drift(model, distinct.texts, blank(vectors[1]))
@@ -148,6 +147,9 @@ class Prepared:
 
     def _by_vectors(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
         """Return the same by a search among the vectors."""
+        from twicetold.dedupe.blocking import search_pairs
+        from twicetold.dedupe.topics import PairsOfTopics
+
         assert self.vectors is not None
         least, rule = self.link.score, self.link.rule
         progress(f"searching {counted(len(self.distinct), 'text')}")
@@ -166,10 +168,12 @@ class Prepared:
         return scored.at_least(least), self.pairs.groups(scored, least, rule, start=start), candidates
 
 
-def _constraints(count: int, options: DedupeOptions) -> Constraints | None:
+def _constraints(count: int, options: DedupeOptions) -> "Constraints | None":
     """Return constraints of n texts, if there are any."""
     if (pairs := options.pairs) is None:
         return None
+    from twicetold.dedupe.constraints import Constraints
+
     if not isinstance(pairs, tuple | list) or len(pairs) != 3:
         raise TypeError("pairs: expected three columns: rows, rows, and whether each pair is a duplicate")
     return Constraints.of(count, *pairs)
@@ -204,7 +208,7 @@ def _further(options: DedupeOptions, thresholds: Thresholds, count: int) -> list
 def _separated(
     plain: DistinctTexts,
     limits: Limits | None,
-    constraints: Constraints | None,
+    constraints: "Constraints | None",
     also: Sequence[Ints],
     progress: Progress,
 ) -> DistinctTexts:
@@ -227,7 +231,7 @@ def _compared(
     limits: Limits | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
-    moved: MatcherRecord | None,
+    moved: "MatcherRecord | None",
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
@@ -251,16 +255,14 @@ def _moved(
     comparison: "Comparison",
     distinct: DistinctTexts,
     options: DedupeOptions,
-    constraints: Constraints | None,
+    constraints: "Constraints | None",
     vectors: Vectors | None,
-    moved: MatcherRecord | None,
+    moved: "MatcherRecord | None",
 ) -> tuple["Comparison", PairScores, "Comparison | None"]:
     """Move the matcher by labels, or by answers about these texts, and score pairs.
 
     The third is what `Prepared.same` is.
     """
-    from twicetold.matching.generic import generic_matcher
-
     decision = LOG_ODDS
     if moved is not None:
         comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
@@ -270,12 +272,18 @@ def _moved(
         decision = replace(LOG_ODDS, threshold=comparison.best_cut(*answers))
     elif options.sense == "same":
         decision = half_at(comparison.valley)
+    if options.sense == "same" or (options.sense == "copies" and constraints is not None):
+        return comparison, PairsByModel(comparison, decision), None  # answers say themselves what copies are
+    from twicetold.matching.generic import generic_matcher
+
     same = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None))
     same = same if constraints else same.in_valley()
-    if options.sense == "topic" and vectors is not None:
-        return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
-    nested = options.sense == "copies" and constraints is None  # answers say themselves what copies are
-    return comparison, PairsByModel(comparison, decision), same if nested else None
+    if options.sense == "copies":
+        return comparison, PairsByModel(comparison, decision), same
+    from twicetold.dedupe.topics import PairsOfTopics
+
+    assert vectors is not None
+    return comparison, PairsOfTopics.of(vectors, distinct.texts, same), None
 
 
 def _static(texts: Sequence[str], names: Sequence[str]) -> "Dense | None":
@@ -285,6 +293,7 @@ def _static(texts: Sequence[str], names: Sequence[str]) -> "Dense | None":
 
 def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vectors, limits: Limits) -> "Ends":
     """Return pairs within limits, by the positions of their texts in an order."""
+    from twicetold.dedupe.blocking import large_blocks, pairs_within
     from twicetold.matching.candidates import Ends, nearest_pairs
 
     searched, limits = of_rows(searched, order), limits.take(order)
@@ -302,7 +311,11 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
 
 def _no_threshold(pairs: PairScores, options: DedupeOptions) -> str | None:
     """Return a warning of topics whose threshold the texts do not show; None if they do, or a person gave one."""
-    if not isinstance(pairs, PairsOfTopics) or pairs.shown or options.threshold is not None:
+    if options.sense != "topic" or options.threshold is not None:
+        return None
+    from twicetold.dedupe.topics import PairsOfTopics
+
+    if not isinstance(pairs, PairsOfTopics) or pairs.shown:
         return None
     return (
         "these texts show no threshold for topics, for which it takes at least 50 distinct texts with groups among "
@@ -316,6 +329,8 @@ def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:
     unlike = [] if unknown is None else [unknown]
     if isinstance(model.trained, Fitted) and model.trained.texts == texts:
         return unlike
+    from twicetold.trained.drift import Drift
+
     drift = Drift(model)
     drift.add(texts)
     return [*drift.warnings(), *unlike]

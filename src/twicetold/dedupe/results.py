@@ -6,17 +6,18 @@ Shape letters: n texts, m distinct texts, L links, G groups of two or more texts
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twicetold.dedupe.agreement import GroupAgreement
-from twicetold.dedupe.html_table import HtmlTable, Member, ShownGroup
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.link_threshold import ExpectedPrecision, LinkThreshold
-from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import NO_LINK, Floats, Ints
 from twicetold.printable import counted
+
+if TYPE_CHECKING:
+    from twicetold.dedupe.agreement import GroupAgreement
+    from twicetold.dedupe.html_table import HtmlTable, ShownGroup
 
 PROBABILITY = "probability_to_representative"
 ADDED = ("group", "representative", PROBABILITY)
@@ -131,7 +132,7 @@ class DedupeSummary:
     counts: DedupeCounts
     threshold: LinkThreshold
     warnings: tuple[str, ...] = ()
-    agreement: GroupAgreement | None = None
+    agreement: "GroupAgreement | None" = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers by their names in JSON (`FLAT`), without the agreement."""
@@ -200,12 +201,14 @@ class TextGroups:
         score[held] = self.links.score[self.table.weakest[held]]
         return np.lexsort((-self.table.size, score))
 
-    def html(self, names: Sequence[Any] | None = None) -> HtmlTable:
+    def html(self, names: Sequence[Any] | None = None) -> "HtmlTable":
         """Return the groups as a table that marks what differs from the representative; `write` makes a page of it.
 
         Args:
             names: n ids or numbers; None: numbers of rows, from 0.
         """
+        from twicetold.dedupe.html_table import HtmlTable
+
         if names is not None:
             require_length("names", names, len(self.texts))
         counts = self.summary.counts
@@ -219,7 +222,9 @@ class TextGroups:
     def _repr_html_(self) -> str:
         return self.html().fragment()
 
-    def _shown(self, names: Sequence[Any]) -> Iterator[ShownGroup]:
+    def _shown(self, names: Sequence[Any]) -> "Iterator[ShownGroup]":
+        from twicetold.dedupe.html_table import Member, ShownGroup
+
         order = np.argsort(self.group, kind="stable")
         starts = np.searchsorted(self.group, self.table.group, sorter=order)
         for position in self.doubtful_first().tolist():
@@ -246,6 +251,8 @@ class TextGroups:
 
 def summary_from_json(content: Mapping[str, Any]) -> DedupeSummary:
     """Return a summary from what its `to_json` gave."""
+    from twicetold.evaluation.guarantee import GuaranteedPrecision
+
     parts: dict[str, dict[str, Any]] = {"": {}, "counts": {}, "threshold": {}, "threshold.expected": {}}
     for name, path in FLAT.items():
         place, _, field = path.rpartition(".")

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from twicetold import layout
-from twicetold.dedupe.constraints import Constraints
 from twicetold.dedupe.link_threshold import ChosenFor, ExpectedPrecision, LinkThreshold
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.guarantee import Guarantee, carried_over
-from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
-from twicetold.trained.evidence import no_better_than_one_answer, of_links
+from twicetold.matching.matcher import COSINE
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
 
 if TYPE_CHECKING:
+    from twicetold.dedupe.constraints import Constraints
+    from twicetold.evaluation.guarantee import Guarantee
+    from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
     from twicetold.matching.pair_features import Column
+    from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
@@ -58,9 +58,9 @@ class Thresholds:
     """
 
     evidence: str
-    record: ThresholdRecord | None = None
+    record: "ThresholdRecord | None" = None
     unlabelled: bool = False
-    matched: MatcherRecord | None = None
+    matched: "MatcherRecord | None" = None
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions, *, by_matcher: bool = False) -> "Thresholds":
@@ -83,6 +83,8 @@ class Thresholds:
                 f"sense={options.sense!r} needs the generic matcher: what counts as a duplicate for {model.folder} was "
                 "decided by its labels"
             )
+        from twicetold.trained.evidence import of_links
+
         record = model.record
         matched = record.matched if by_matcher and _usable(record.matched) else None
         if matched is not None:
@@ -100,7 +102,7 @@ class Thresholds:
         """Return true if pairs with these features are of another kind than those of validation."""
         return self.matched is not None and self.matched.shift(columns) > UNLIKE
 
-    def without_validation(self, answers: Constraints | None) -> "Thresholds":
+    def without_validation(self, answers: "Constraints | None") -> "Thresholds":
         """Return the evidence about texts that are unlike those of validation: the generic matcher, and answers."""
         return Thresholds(ANSWERED if answers else NO_LABELS, unlabelled=True)
 
@@ -115,24 +117,24 @@ class Thresholds:
         return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"
 
     @property
-    def measured(self) -> DedupeThresholds | None:
+    def measured(self) -> "DedupeThresholds | None":
         """Over all pairs of validation texts."""
         return None if self.record is None else self.record.dedupe
 
     @property
-    def labelled(self) -> LabelledLinks | None:
+    def labelled(self) -> "LabelledLinks | None":
         """On pairs that were drawn from a file; None where there are thresholds over all pairs of validation texts."""
         if self.measured is not None or self.record is None or self.record.calibration is None:
             return None
         return self.record.calibration.links
 
     @property
-    def guarantee(self) -> Guarantee | None:
+    def guarantee(self) -> "Guarantee | None":
         """Guarantee for links in other files; None if nothing was measured, or by an earlier version."""
         return self.measured.guarantee if self.measured is not None and self.measured.promised else None
 
     @property
-    def known(self) -> DedupeThresholds | LabelledLinks | None:
+    def known(self) -> "DedupeThresholds | LabelledLinks | None":
         """The evidence that knows which precision a threshold has."""
         return self.labelled if self.measured is None else self.measured
 
@@ -162,10 +164,12 @@ class Thresholds:
             links, score = target_links(known, target)
             chosen_for, precision, expected = "links", links.precision, self._expected(links.aimed, texts)
             assured = expected.low is not None and expected.low >= target
-            assured |= isinstance(known, LabelledLinks) and known.assured and texts <= known.texts
+            assured |= self.labelled is not None and self.labelled.assured and texts <= known.texts
         if guaranteed is None and self.guarantee is not None:
             guaranteed = self.guarantee.at_threshold(score, texts)
         if expected.value is None and precision is not None and known is not None:
+            from twicetold.evaluation.guarantee import carried_over
+
             expected = ExpectedPrecision(carried_over(precision, measured_on=known.texts, texts=texts))
         stated = precision is not None or guaranteed is not None
         return LinkThreshold(
@@ -203,7 +207,7 @@ class Thresholds:
         return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
 
 
-def _usable(matched: MatcherRecord | None) -> bool:
+def _usable(matched: "MatcherRecord | None") -> bool:
     """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
     needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
     return not needs or VECTORS in mixture()
@@ -211,11 +215,13 @@ def _usable(matched: MatcherRecord | None) -> bool:
 
 def threshold_warnings(model: LoadedModel) -> list[str]:
     """Return reasons to doubt the threshold of a model, by its labels."""
+    from twicetold.trained.evidence import no_better_than_one_answer
+
     doubts = None if model.trained.unlabelled else no_better_than_one_answer(model.record, model.about)
     return [] if doubts is None else [doubts]
 
 
-def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> tuple[TargetLinks, float]:
+def target_links(known: "DedupeThresholds | LabelledLinks", precision: float) -> "tuple[TargetLinks, float]":
     """Return the links for a target precision, and their threshold.
 
     Args:
@@ -232,6 +238,8 @@ def target_links(known: DedupeThresholds | LabelledLinks, precision: float) -> t
             f"for {precision:g}"
         )
     if target.threshold is None:
+        from twicetold.evaluation.thresholds import DedupeThresholds
+
         where, bound, todo = "on the labelled pairs", "", "More labels or another model"
         if isinstance(known, DedupeThresholds):
             where, todo = "on validation", "Another model"

@@ -9,16 +9,14 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.cached import cached
 from twicetold.features.rows import CsrRows, Declared
 
 
-@dataclass(eq=False, repr=False)
-class BagOfWords(Declared, BaseEstimator):
+@dataclass(eq=False)
+class BagOfWords(Declared):
     """Binary rows over the most frequent words of the train texts.
 
     Args:
@@ -47,7 +45,7 @@ class BagOfWords(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one binary row per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         return CsrRows.from_scipy(cached(self, counter, self.vocabulary_, True).transform(texts), binary=True)
 
     @property

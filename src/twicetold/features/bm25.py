@@ -14,17 +14,15 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.bag_of_words import counter, vocabulary_of
 from twicetold.features.cached import cached, diagonal
 from twicetold.features.rows import CsrRows, Declared
 
 
-@dataclass(eq=False, repr=False)
-class Bm25Weights(Declared, BaseEstimator):
+@dataclass(eq=False)
+class Bm25Weights(Declared):
     """Query counts and document impacts, with idf and mean length learnt from the train texts.
 
     Args:
@@ -57,7 +55,7 @@ class Bm25Weights(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one row of query counts followed by document impacts per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         counts = cached(self, counter, self.vocabulary_).transform(texts)
         lengths = np.asarray(counts.sum(axis=1), np.float32).ravel()
         saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length_)

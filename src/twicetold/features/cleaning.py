@@ -24,9 +24,8 @@ from unicodedata import normalize
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts, keep_state, with_state
 
@@ -39,8 +38,8 @@ SYMBOL = r"[^\p{L}\p{M}\p{N}\s]+"
 BLANKS = r"\s+"
 
 
-@dataclass(eq=False, repr=False)
-class Cleaned(Declared, BaseEstimator):
+@dataclass(eq=False)
+class Cleaned(Declared):
     """A featuriser that reads cleaned texts.
 
     Args:
@@ -87,7 +86,7 @@ class Cleaned(Declared, BaseEstimator):
 
     def transform(self, texts: Texts) -> CsrRows:
         """Return one row per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         return self._inner().transform(self._clean(texts))
 
     @property

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from twicetold.conventions import COLUMN_SEPARATOR
 from twicetold.features.rows import CsrRows, Declared, Texts
 from twicetold.normal_form import normal_form
 
 
-@dataclass(eq=False, repr=False)
-class FoldedCharacters(Declared, BaseEstimator):
+@dataclass(eq=False)
+class FoldedCharacters(Declared):
     """One sequence of code points per text.
 
     Args:

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twicetold.features.cached import cached, diagonal
-from twicetold.features.rows import CsrRows
-from twicetold.features.tfidf import weighted
+from twicetold.features.rows import CsrRows, weighted
 from twicetold.features.word_hashing import WordHashing
 
 

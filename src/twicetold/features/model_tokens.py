@@ -14,8 +14,6 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold import pretrained
 from twicetold.conventions import UNKNOWN_TOKEN
@@ -25,8 +23,8 @@ from twicetold.features.tokenizer_parts import loaded, token_ids
 Pooled = Literal["auto", "mean", "cls"]
 
 
-@dataclass(eq=False, repr=False)
-class ModelTokens(Declared, BaseEstimator):
+@dataclass(eq=False)
+class ModelTokens(Declared):
     """Tokens of a pretrained transformer, in order.
 
     Args:
@@ -81,7 +79,7 @@ class ModelTokens(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence of numbers per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         read = [self.prefix + text if text else text for text in texts] if self.prefix else texts
         indptr, ids = token_ids(self.tokenizer_, read, max_length=self.max_length, special=True)
         numbers = self._numbers(ids)

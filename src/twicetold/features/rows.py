@@ -7,14 +7,13 @@ Shape letters: N rows, K stored entries, B rows of a batch.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from twicetold.files import write_folder
 
@@ -148,14 +147,66 @@ def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.in
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-class Declared:
+def weighted(counts: sp.csr_matrix | sp.csr_array, weights: sp.csr_matrix) -> CsrRows:
+    """Return rows of counts times the weight of each column, a `diagonal` matrix, at unit length."""
+    rows = counts @ weights
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    length = np.sqrt(np.bincount(row, rows.data * rows.data))
+    length[length == 0] = 1
+    rows.data = (rows.data / length[row]).astype(np.float32)
+    return CsrRows.from_scipy(rows)
+
+
+class Parameters:
+    """Settings that are read and changed as those of scikit-learn's estimators, so that its `clone` takes the object.
+
+    `BaseEstimator` is not inherited: to import scikit-learn takes half a second, and a dedupe does without it.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name; `deep`: those of a setting that has some as well, as `name__setting`."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+        parts = {name: value.get_params() for name, value in own.items() if deep and hasattr(value, "get_params")}
+        return own | {f"{name}__{key}": value for name, part in parts.items() for key, value in part.items()}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings.
+
+        Raises:
+            ValueError: if there is no setting of a name.
+        """
+        for name, value in settings.items():
+            part, _, further = name.partition("__")
+            known = self.get_params(deep=False)
+            if part not in known:
+                raise ValueError(f"expected settings of {type(self).__name__}, {', '.join(known)}; got {part!r}")
+            if further:
+                known[part].set_params(**{further: value})
+            else:
+                setattr(self, part, value)
+        return self
+
+    def require_fitted(self) -> None:
+        """Raise scikit-learn's `NotFittedError`, a `ValueError`, before `fit`."""
+        if not any(name.endswith("_") and not name.startswith("__") for name in vars(self)):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"{type(self).__name__} is not fitted: call fit with train texts before")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
+
+
+class Declared(Parameters):
     """Defaults of a featuriser's declarations."""
 
     ordered: bool = False
     """Rows are sequences, which are then batched by length."""
 
     card_: Mapping[str, Any] | None = None
-    """The word hashing report, of a fitted featuriser that hashes words (`hashing_card`)."""
+    """The word hashing report, of a fitted featuriser that hashes words (`word_hashing.card`)."""
 
     @property
     def fields(self) -> Sequence[str] | None:
@@ -205,6 +256,8 @@ def keep_state(owner: object, part: object, prefix: str) -> None:
 
 def with_state(owner: object, part: Any, prefix: str) -> Featuriser:
     """Return a copy of the featuriser `part`, with the state that `keep_state` left in the owner."""
+    from sklearn.base import clone  # see `Parameters`
+
     fitted: Featuriser = clone(part)
     for attribute, value in vars(owner).items():
         if attribute.startswith(prefix):

@@ -17,8 +17,6 @@ from typing import Any, Self
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.cached import cached, text_positions
@@ -29,8 +27,8 @@ from twicetold.features.tokens import cut_off, vocabulary_of
 from twicetold.features.vectors import extended
 
 
-@dataclass(eq=False, repr=False)
-class SpeltWords(Declared, BaseEstimator):
+@dataclass(eq=False)
+class SpeltWords(Declared):
     """Words of a text, in order, each followed by its letters (see `splitting` for what a word is).
 
     Args:
@@ -74,7 +72,7 @@ class SpeltWords(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence per text: each word's number, and then its letters."""
-        check_is_fitted(self)
+        self.require_fitted()
         tokens = words(texts, lower_case=self.lower_case)
         columns, offsets = self._distinct(tokens)
         first = cut_off(tokens.offsets, tokens.codes, width=len(offsets), max_length=self.max_length)

@@ -18,8 +18,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold import pretrained
 from twicetold.conventions import UNKNOWN_TOKEN
@@ -32,8 +30,8 @@ SUBFOLDER = "0_StaticEmbedding"  # where sentence-transformers has the files
 TABLES = ("embeddings", "embedding.weight")  # the table's name: model2vec's, and sentence-transformers' and WordLlama's
 
 
-@dataclass(eq=False, repr=False)
-class StaticTokens(Declared, BaseEstimator):
+@dataclass(eq=False)
+class StaticTokens(Declared):
     """Tokens of pretrained static vectors, in order.
 
     Args:
@@ -89,7 +87,7 @@ class StaticTokens(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence of numbers per text, with weights if tokens have some."""
-        check_is_fitted(self)
+        self.require_fitted()
         indptr, numbers = self._numbers(texts)
         if self.weights_ is None:
             return CsrRows(indptr, numbers, None, self.width_)

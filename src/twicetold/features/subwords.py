@@ -17,8 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared, runs
@@ -45,8 +43,8 @@ WRITTEN = {  # by `fit`, besides vocabulary and merges; what is missing here is 
 WRITTEN_MODEL = {"type": "BPE", "unk_token": UNKNOWN_SUBWORD}
 
 
-@dataclass(eq=False, repr=False)
-class Subwords(Declared, BaseEstimator):
+@dataclass(eq=False)
+class Subwords(Declared):
     """Subwords of a text, in order.
 
     Args:
@@ -97,7 +95,7 @@ class Subwords(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence of numbers per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         tokens, tokenizer = words(texts, lower_case=self.lower_case), self._loaded()
         taken_apart = [word.ids for word in tokenizer.encode_batch_fast(_marked(tokens.spellings).to_pylist())]
         length = np.fromiter(map(len, taken_apart), np.int64, len(taken_apart))  # (U,)

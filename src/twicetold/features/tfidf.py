@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.bag_of_words import BagOfWords, counter, vocabulary_of
 from twicetold.features.cached import cached, diagonal
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, weighted
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class TfIdf(BagOfWords):
     """scikit-learn's TF-IDF (smooth idf, L2-normalised rows) over the words of the train texts.
 
@@ -41,12 +38,5 @@ class TfIdf(BagOfWords):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one row of unit length per text; a text without a known word has an empty row."""
-        check_is_fitted(self)
+        self.require_fitted()
         return weighted(cached(self, counter, self.vocabulary_).transform(texts), cached(self, diagonal, self.idf_))
-
-
-def weighted(counts: sp.csr_matrix | sp.csr_array, idf: sp.csr_matrix) -> CsrRows:
-    """Return rows of counts times the weight of each column, a `diagonal` matrix, at unit length."""
-    rows = counts @ idf
-    inplace_csr_row_normalize_l2(rows)  # what `normalize` calls after checks that take longer than one text
-    return CsrRows.from_scipy(rows)

@@ -15,8 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
@@ -25,8 +23,8 @@ from twicetold.features.token_weights import UNKNOWN_NAME, smooth_weights
 from twicetold.features.vectors import word_vectors
 
 
-@dataclass(eq=False, repr=False)
-class Words(Declared, BaseEstimator):
+@dataclass(eq=False)
+class Words(Declared):
     """Words of a text, in order (see `splitting`).
 
     Args:
@@ -71,7 +69,7 @@ class Words(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence of numbers per text, with weights if they are smoothed."""
-        check_is_fitted(self)
+        self.require_fitted()
         rows = numbered(self._split(texts), self.vocabulary_, max_length=self.max_length)
         if self.sif_a is None:
             return rows
@@ -100,7 +98,7 @@ class Words(Declared, BaseEstimator):
         return words(texts, lower_case=self.lower_case)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Characters(Words):
     """Characters of a text, in order, blanks included.
 

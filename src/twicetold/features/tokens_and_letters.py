@@ -14,7 +14,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.features.rows import CsrRows, keep_state, with_state
@@ -23,7 +22,7 @@ from twicetold.features.static_tokens import StaticTokens
 PREFIX = "letters__"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class TokensAndLetters(StaticTokens):
     """Columns of `StaticTokens`, whose mean is taken, then those of `LetterTfIdf`.
 
@@ -60,7 +59,7 @@ class TokensAndLetters(StaticTokens):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one row per text: its tokens, then its letters and words."""
-        check_is_fitted(self)
+        self.require_fitted()
         tokens, letters = super().transform(texts), self._lexical().transform(texts)
         lengths = np.diff(tokens.indptr)
         weights = np.ones(len(tokens.indices), np.float32) if tokens.values is None else tokens.values

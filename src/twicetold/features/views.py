@@ -12,14 +12,13 @@ from functools import reduce
 from itertools import accumulate
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
-from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts, keep_state, with_state
+from twicetold.features.rows import CsrRows, Declared, Featuriser, Parameters, Texts, keep_state, with_state
 
 
-@dataclass(eq=False, repr=False)
-class View(BaseEstimator):
+@dataclass(eq=False)
+class View(Parameters):
     """One view: which columns of the corpus it reads, and how.
 
     Args:
@@ -39,8 +38,8 @@ class View(BaseEstimator):
         return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
 
 
-@dataclass(eq=False, repr=False)
-class Views(Declared, BaseEstimator):
+@dataclass(eq=False)
+class Views(Declared):
     """Columns of the first view, then of the second, and so on.
 
     Args:
@@ -84,7 +83,7 @@ class Views(Declared, BaseEstimator):
 
     def transform(self, texts: Texts) -> CsrRows:
         """Return one row per text, the views side by side."""
-        check_is_fitted(self)
+        self.require_fitted()
         parts = (self._fitted(view).transform(view.read(texts)) for view in self.views)
         rows: CsrRows = reduce(CsrRows.beside, parts)
         return rows

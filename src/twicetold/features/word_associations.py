@@ -23,7 +23,7 @@ from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.tokens import Words, numbered
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class WordAssociations(Words):
     """Words of a text, in order, as numbers; the associations go to the encoder.
 

@@ -21,8 +21,6 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.cached import cached, text_positions
@@ -37,8 +35,8 @@ from twicetold.features.word_hashing import as_numbers, as_strings, known_grams,
 SIZES = (3, 4)  # n
 
 
-@dataclass(eq=False, repr=False)
-class WordGrams(Declared, BaseEstimator):
+@dataclass(eq=False)
+class WordGrams(Declared):
     """Words and their letter n-grams; a word that is unknown and has no known n-gram is left out.
 
     Args:
@@ -84,7 +82,7 @@ class WordGrams(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence per text: each word's number, and then its n-grams."""
-        check_is_fitted(self)
+        self.require_fitted()
         require_counts(self.counts_, 1 + len(self.vocabulary_))
         tokens = words(texts, lower_case=True)
         number = cached(self, text_positions, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)

@@ -20,16 +20,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.cached import Positions, cached
 from twicetold.features.distinct_words import SplitWords, decoded, encoded, split
-from twicetold.features.hashing_card import card
 from twicetold.features.rows import CsrRows, Declared, runs
 
 MARK = ord("#")  # both ends of a word
 SIZES = (1, 2, 3, 4)  # letters of 16 bits that fit into one number
+PUBLISHED = {"words": 500_000, "letter_grams": 30_000, "collisions": 22, "collisions_percent": 0.0044}
+"""Letter trigrams of the paper's vocabulary, table 1."""
 
 
 def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -92,17 +91,25 @@ def find(
     return place, sorted_values[place] == values
 
 
-def colliding(grams: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
-    """Return the number of words whose n-grams, with counts, are those of another word as well."""
+def card(grams: NDArray[np.uint64], offsets: NDArray[np.int64], letter_grams: int) -> dict[str, Any]:
+    """Return numbers of words, of their n-grams, and of words whose n-grams, with counts, are those of another word.
+
+    Args:
+        grams: of the words, as `letter_grams` gives them.
+        offsets: where each word's begin.
+        letter_grams: number of distinct ones.
+    """
     word = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     ordered = grams[np.lexsort((grams, word))]
     buffers = [None, pa.py_buffer((8 * offsets).astype(np.int64)), pa.py_buffer(ordered)]
     number = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers).dictionary_encode().indices.to_numpy()
-    return int((np.bincount(number)[number] > 1).sum()) if len(number) else 0
+    words, collisions = len(number), int((np.bincount(number)[number] > 1).sum()) if len(number) else 0
+    shares = {"collisions": collisions, "collisions_percent": 100 * collisions / words}
+    return {"words": words, "letter_grams": letter_grams, **shares, "published": PUBLISHED}
 
 
-@dataclass(eq=False, repr=False)
-class WordHashing(Declared, BaseEstimator):
+@dataclass(eq=False)
+class WordHashing(Declared):
     """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
 
     Args:
@@ -139,7 +146,7 @@ class WordHashing(Declared, BaseEstimator):
         if self.letters:
             grams, offsets = letter_grams(whole.dictionary, self.letters)
             self.letter_grams_ = as_strings(np.unique(grams), self.letters)
-            self.card_ = card(colliding(grams, offsets), words=len(offsets) - 1, letter_grams=len(self.letter_grams_))
+            self.card_ = card(grams, offsets, len(self.letter_grams_))
         ends = np.cumsum([len(chunk.distinct) for chunk in chunks])
         number = whole.indices.to_numpy()
         numbers = [number[end - len(c.distinct) : end][c.number] for c, end in zip(chunks, ends, strict=True)]
@@ -170,7 +177,7 @@ class WordHashing(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one row of counts per text; a text without a known word has an empty row."""
-        check_is_fitted(self)
+        self.require_fitted()
         grams = cached(self, as_numbers, self.letter_grams_, self.letters)
         width = self.shape["width"]
         parts = [counted(self._columns(chunk, grams), len(chunk.offsets) - 1, width) for chunk in split(texts)]

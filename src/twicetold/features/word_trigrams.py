@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.cached import cached
 from twicetold.features.distinct_words import split
@@ -25,8 +23,8 @@ TRIGRAM = 3
 ENTRIES = np.int32
 
 
-@dataclass(eq=False, repr=False)
-class WordTrigrams(Declared, BaseEstimator):
+@dataclass(eq=False)
+class WordTrigrams(Declared):
     """Letter trigrams of each word, words in order; a word without a known trigram is left out.
 
     Args:
@@ -53,7 +51,7 @@ class WordTrigrams(Declared, BaseEstimator):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """Return one sequence per text."""
-        check_is_fitted(self)
+        self.require_fitted()
         grams = cached(self, as_numbers, self.letter_grams_, TRIGRAM)
         lengths, entries = [np.empty(0, np.int64)], [np.empty(0, ENTRIES)]
         for chunk in split(texts):

@@ -36,8 +36,8 @@ from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import Fitted, save_fitted_to
+from twicetold.trained.folder_files import folder_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 

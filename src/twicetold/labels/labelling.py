@@ -37,8 +37,8 @@ from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import Rows, open_rows
 from twicetold.trained.fitted import member_vectors
+from twicetold.trained.folder_files import folder_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.locate import folder_of
 from twicetold.trained.threshold_record import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 

@@ -33,6 +33,7 @@ ANCHORS = 3_000  # pairs of which those that the generic matcher is sure of hold
 ANCHOR = 30.0  # answers that all of them weigh
 UNSURE = 0.05  # probability of which a pair is sure
 LEAST_SCALE = 1e-3  # of a feature
+COSINE, SCORE = "cosine", "score"  # features: by the default's vectors, and by a trained model
 LARGEST = 1e9  # number, and reciprocal of a scale or spread: sums and quotients of such are finite
 
 

@@ -284,22 +284,14 @@ def _rounds(
 def _each_others_nearest(edges: _Edges, reaching: Ints, place: Ints) -> Ints:
     """Return positions of the edges that are the strongest one of both their groups."""
     one, other = edges.one[reaching], edges.other[reaching]
-    order = np.lexsort((_order_of_equals(place[one], place[other]), -edges.similarity[reaching]))
+    pair = (place[one].astype(np.uint64) << np.uint64(32)) + place[other].astype(np.uint64)
+    order = np.lexsort((mixed(pair), -edges.similarity[reaching]))  # by place, equals would all have one nearest
     one, other = one[order], other[order]
     rank = np.arange(len(order))
     best = np.full(len(place), len(order))
     np.minimum.at(best, one, rank)
     np.minimum.at(best, other, rank)
     return np.asarray(reaching[order[(best[one] == rank) & (best[other] == rank)]])
-
-
-def _order_of_equals(one: Ints, other: Ints) -> NDArray[np.uint64]:
-    """Return a fixed order of pairs that have equal similarities.
-
-    By position alone, all texts of a group of equals would have the first one as nearest, and one pair would be merged
-    a round.
-    """
-    return mixed((one.astype(np.uint64) << np.uint64(32)) + other.astype(np.uint64))
 
 
 def _least(edges: _Edges, size: Ints, group: Ints) -> _Edges:

@@ -23,7 +23,7 @@ from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, 
 from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece, without_views
 from twicetold.tables.cells import dumped, finite
 from twicetold.tables.delimited import fault, records
-from twicetold.tables.separators import named_separator, recognised
+from twicetold.tables.separators import NAMED, recognised
 
 BLOCK = 1 << 21  # characters that are read at once
 CELLS = 1 << 24  # of rows of JSON lines that are read at once: where rows share keys, `BLOCK` holds a thirtieth
@@ -100,9 +100,9 @@ class Delimited:
         self.several = 0
         self.lines = self.stream.readlines(BLOCK)
         _check_start(self.lines, expected="a header with the names of the columns, and rows")
-        named = named_separator(self.lines)
+        named = NAMED.fullmatch(self.lines[0])
         start = int(named is not None)
-        self.delimiter = (named or recognised(self.lines, delimiter)) if recognise else delimiter
+        self.delimiter = (named[1] if named else recognised(self.lines, delimiter)) if recognise else delimiter
         reader = self._records(start)
         try:
             self.columns: list[str] = next(reader)

@@ -16,7 +16,7 @@ SPELT = {**SEPARATORS, **{each: each for each in SEPARATORS.values()}, "\\t": "\
 USUAL = {"csv": ",", "tsv": "\t"}
 """Separator of each format."""
 ROWS = 100  # that are looked at
-NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
+NAMED = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)  # a first line that says it
 
 
 def separator_of(asked: str | None) -> str | None:
@@ -30,12 +30,6 @@ def separator_of(asked: str | None) -> str | None:
     if asked.lower() not in SPELT:
         raise ValueError(f"expected one of {', '.join(SEPARATORS)}, or the character, as delimiter; got {asked!r}")
     return SPELT[asked.lower()]
-
-
-def named_separator(lines: Sequence[str]) -> str | None:
-    """Return the separator that a first line `sep=;` names; None if there is no such line."""
-    match = NAMED.fullmatch(lines[0]) if lines else None
-    return None if match is None else match[1]
 
 
 def recognised(lines: Sequence[str], usual: str) -> str:

@@ -45,7 +45,7 @@ class ColumnEncoder(ABC):
         return {}
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `reading.search_matrices`."""
+        """See `ReadTexts.search_matrices`, of rows of a corpus."""
         if np.array_equal(texts, np.arange(len(rows))):
             return self.vectors(rows)
         taken = rows.to_scipy()[texts]
@@ -143,7 +143,8 @@ class Table(ColumnEncoder):
             weights = np.ones(entries.shape, np.float32) if rows.values is None else rows.values[entries]
             if self.but is not None:
                 weights = np.where(columns == self.but, np.float32(0), weights)
-            found[texts] = np.matmul(weights[:, None], self.rows(columns))[:, 0]  # (n, 1, L) @ (n, L, D)
+            vectors = self.table.take(columns, axis=0)  # (n, L, D)
+            found[texts] = np.matmul(weights[:, None], vectors)[:, 0]  # (n, 1, L) @ (n, L, D)
 
         if len(rows) < FEW:
             with serial_products():
@@ -153,11 +154,6 @@ class Table(ColumnEncoder):
             for _ in in_parallel(add, len(pieces)):
                 pass
         return found
-
-    def rows(self, columns: NDArray[np.int32]) -> Floats:
-        """Return (n, L, D) rows of the table, in 32 bits."""
-        rows: Floats = self.table.take(columns, axis=0)
-        return rows
 
 
 class StaticTable(Table):

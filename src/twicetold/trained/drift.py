@@ -23,7 +23,6 @@ from twicetold.trained.word_use import WordUse, featurisers
 UNKNOWN_WORDS = 0.15  # share from which a file is unlike training
 AT_LEAST = 200  # words: fewer say nothing
 SAMPLED = 500  # texts of a block that are looked at
-BLANK = 0.01  # share of texts without a known term, from which a file is unlike training
 UNKNOWN_OF_ONE = 0.5  # share of the words of a single text, above which it is
 SHOWN = 5  # unknown words that are named
 WORD = re.compile(r"[^\W_]{2,}")

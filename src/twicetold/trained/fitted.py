@@ -30,8 +30,8 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.neighbours.nearest import Matrix, row_dots, similarities
 from twicetold.packages import folder_of_package
+from twicetold.trained.building import construct
 from twicetold.trained.ensemble import Ensemble, Weights
-from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer, TrainedModel, search_vectors
 
 VECTORS = "vectors"  # name of the member of vectors
@@ -158,6 +158,8 @@ def save_fitted_to(folder: Path, fitted: Fitted, *, name: str) -> None:
         fitted: the model.
         name: of these texts, such as that of their file.
     """
+    from twicetold.trained.model_folder import save_ensemble, save_scorer
+
     data = fitted_data(fitted.texts, name)
     with TemporaryDirectory() as temporary:
         places = {member: Path(temporary, member) for member in fitted.members}
@@ -262,7 +264,9 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
         with TemporaryDirectory() as folder:
             for name, file in FILES.items():
                 Path(folder, name).symlink_to(package / file)
-            featuriser.set_params(model=folder).fit(texts).set_params(model=_VECTORS["model"])
+            featuriser.model = folder
+            featuriser.fit(texts)
+        featuriser.model = _VECTORS["model"]
     else:
         featuriser.fit(texts)
     encoder = construct(part.encoder, "models", **featuriser.shape)

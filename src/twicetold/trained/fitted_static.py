@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.building import construct
 from twicetold.trained.fitted import COSINE, TABLE, UNTRAINED, fitted_data, unlabelled
 from twicetold.trained.folder_files import refusing
-from twicetold.trained.model_folder import construct, save_scorer
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer, search_vectors
 from twicetold.trained.static_folder import checked_width, files_in, is_model2vec
 

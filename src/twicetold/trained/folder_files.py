@@ -17,6 +17,25 @@ STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million word
 JSON_LIMIT = 1 << 22  # bytes of any other JSON file
 
 
+def folder_of(model: str | Path) -> Path:
+    """Return the model folder of what `twicetold.load` takes: the folder itself, or that in the folder of a run.
+
+    Raises:
+        FileNotFoundError: if there is no trained model; says what to do.
+    """
+    place = Path(model)
+    for folder in (place, place / layout.MODEL):
+        if (folder / layout.RECIPE).is_file():
+            return folder
+    way = "train it first"
+    if (place / layout.METRICS).is_file():
+        stages = f"dvc repro evaluate@{place.name} makes it (of an ensemble, dvc repro ensemble@{place.name})"
+        way = f"the folder has the metrics of the run alone: {stages}"
+    elif not place.is_dir():
+        way = "there is no such folder: check the name, or train it first"
+    raise FileNotFoundError(f"no trained model in {model}: expected {layout.RECIPE} there; {way}")
+
+
 def read_recipe(folder: Path) -> dict[str, Any]:
     """Return the settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
 

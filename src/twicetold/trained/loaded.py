@@ -8,7 +8,7 @@ Shape letters: n texts or pairs, D columns of the vectors.
 
 from itertools import chain
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.threshold_record import UNNAMED, ThresholdRecord
+
+if TYPE_CHECKING:
+    from twicetold.evaluation.thresholds import DedupeThresholds
+    from twicetold.trained.threshold_record import ThresholdRecord
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 
@@ -59,6 +60,9 @@ class LoadedModel:
             FileNotFoundError: if there is no trained model.
             ValueError: if the folder is damaged, or asks for anything that a model does not need.
         """
+        from twicetold.trained.model_folder import load_model
+        from twicetold.trained.threshold_record import UNNAMED
+
         loaded = cls(load_model(folder), folder)
         if loaded.about == UNNAMED:
             raise ValueError(
@@ -99,16 +103,18 @@ class LoadedModel:
         return self.decision.threshold
 
     @property
-    def record(self) -> ThresholdRecord:
+    def record(self) -> "ThresholdRecord":
         """All that the folder says of its thresholds, and of what they rest on.
 
         Raises:
             ValueError: if a file with them is damaged.
         """
+        from twicetold.trained.threshold_record import ThresholdRecord
+
         return ThresholdRecord.read(self.folder)
 
     @property
-    def thresholds(self) -> DedupeThresholds | None:
+    def thresholds(self) -> "DedupeThresholds | None":
         """Thresholds and calibration over all pairs of validation texts, of the `record`; None if there are none."""
         return self.record.dedupe
 

@@ -1,22 +1,18 @@
 """Saving and loading of trained models.
 
 The folder of an ensemble contains the folders of its members. A folder may come from anywhere, so loading it runs no
-code but that of families and featurisers (`construct`), unpickles nothing, and reads nothing outside the folder: before
+code but that of families and featurisers (`building`), unpickles nothing, and reads nothing outside the folder: before
 anything in it is opened, `read_recipe` requires that all of it are regular files and folders.
 """
 
-import importlib
 import json
-import re
 import shutil
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 from safetensors import safe_open
-from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.evaluation.thresholds import DedupeThresholds
@@ -24,6 +20,7 @@ from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.packages import naming_the_extra
+from twicetold.trained.building import construct
 from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking, Weights
 from twicetold.trained.folder_files import field_of, read_recipe, refusing
@@ -33,9 +30,6 @@ from twicetold.trained.saving import write_trained
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.threshold_record import read_decisions, write_decisions
 
-Kind: TypeAlias = Literal["features", "models"]
-"""The package that a part of a model is defined in: a featuriser, or an encoder."""
-TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE)
 LEVELS = 3  # of ensembles within ensembles
 
@@ -225,59 +219,6 @@ def trained_on(folder: Path) -> dict[str, str]:
     with refusing(folder):
         data = field_of(recipe, "data", dict)
         return {name: field_of(data, name, str) for name in ("name", "train")}
-
-
-def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
-    """Build the featuriser or the encoder that a recipe describes.
-
-    What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
-    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it; of the
-    latter, `FAMILIES` are built as what they are in use.
-    `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` or `fit` names, and no
-    others. Their constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
-
-    Args:
-        config: with `_target_`.
-        kind: what is expected.
-        further: settings that the recipe does not hold, such as the shape of the features; they win.
-
-    Raises:
-        ValueError: if another target or setting is named, at any depth.
-    """
-    made = _buildable(config.get("_target_"), kind)
-    special = {"_target_", "_convert_"}
-    settings = {name: _setting(value, kind) for name, value in config.items() if name not in special}
-    if unknown := [name for name in settings if name.startswith("_")]:
-        raise ValueError(f"expected settings of {made.__name__}, got {unknown[0]!r}, which a recipe cannot have")
-    return made(**{**settings, **further})
-
-
-def _buildable(target: Any, kind: Kind) -> type:
-    """Return the class of a `_target_`, whose module is imported only if it may be built."""
-    if kind == "models" and isinstance(target, str) and target in FAMILIES:
-        return FAMILIES[target]
-    found = TARGET.fullmatch(target) if isinstance(target, str) else None
-    if found and found["kind"] == kind:
-        module = found[0].rpartition(".")[0]
-        made = getattr(importlib.import_module(module), found["name"], None) if find_spec(module) else None
-        if isinstance(made, type) and made.__module__ == module and _is_part(made, kind):
-            return made
-    what = "featuriser" if kind == "features" else "family"
-    raise ValueError(f"expected the class of a {what} in twicetold.{kind} as _target_, got {target!r}")
-
-
-def _is_part(made: type, kind: Kind) -> bool:
-    if kind == "features":
-        return issubclass(made, BaseEstimator)
-    import torch
-
-    return issubclass(made, torch.nn.Module) and hasattr(made, "encode")
-
-
-def _setting(value: Any, kind: Kind) -> Any:
-    if isinstance(value, Mapping):
-        return construct(value, kind)
-    return [_setting(item, kind) for item in value] if isinstance(value, list) else value
 
 
 def _member_folders(folder: Path, names: Any) -> dict[str, Path]:

@@ -43,7 +43,7 @@ class Neural:
         return isinstance(self.encoder, Searchable) and self.encoder.score_is_dot_product
 
     def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """See `reading.search_matrices`."""
+        """See `ReadTexts.search_matrices`, of rows of a corpus."""
         encoder = self.encoder
         if not isinstance(encoder, Searchable):
             raise TypeError(

@@ -60,23 +60,6 @@ def in_use(encoder: AnyEncoder) -> "ColumnEncoder | Neural":
     return Neural(encoder)
 
 
-def search_matrices(encoder: AnyEncoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-    """Return search vectors of the given texts, as queries and as documents.
-
-    Args:
-        encoder: one that embeds each text alone.
-        rows: feature rows of the whole corpus.
-        texts: (M,) row numbers.
-
-    Returns:
-        Two (M, D) matrices, dense or CSR; the same object twice where the two roles do not differ.
-
-    Raises:
-        TypeError: if the family cannot embed a text alone.
-    """
-    return in_use(encoder).search_matrices(rows, texts)
-
-
 def score_pairs(
     encoder: AnyEncoder,
     rows: CsrRows,
@@ -93,7 +76,7 @@ def score_pairs(
         rows: feature rows of the whole corpus.
         left: (P,) row numbers.
         right: (P,) row numbers.
-        as_documents: score as `search_matrices` ranks documents, which is not the score of every family.
+        as_documents: score as search vectors rank documents, which is not the score of every family.
         vectors: of all these texts, where they have been computed already.
     """
     used = in_use(encoder)
@@ -171,7 +154,7 @@ class EncodedTexts:
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See `ReadTexts`."""
-        return search_matrices(self.encoder, self.rows, texts) if self.kept is None else self.kept.of(texts)
+        return in_use(self.encoder).search_matrices(self.rows, texts) if self.kept is None else self.kept.of(texts)
 
     def keeping(self, texts: NDArray[np.int64]) -> "EncodedTexts":
         """See `ReadTexts`."""

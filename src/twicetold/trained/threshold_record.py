@@ -27,12 +27,11 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.stored import json_object, objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
-from twicetold.matching.matcher import LEAST_SCALE, Matcher
+from twicetold.matching.matcher import LEAST_SCALE, SCORE, Matcher
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 from twicetold.trained.vectors_identity import VectorProbes
 
 T = TypeVar("T")
-COSINE, SCORE = "cosine", "score"  # features of pairs: by the default's vectors, and by the model
 UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
 
 

@@ -15,7 +15,7 @@ fit(texts).questions(texts)                    # asks about the least certain pa
 fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere as well
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -25,20 +25,17 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.files import require_free
-from twicetold.index.growing import built
-from twicetold.index.text_index import TextIndex
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
-from twicetold.trained.fitted_static import FittedStatic
-from twicetold.trained.given_vectors import GivenVectors, Vectors, folder_in, vectors_of
 from twicetold.trained.loaded import NOWHERE, LoadedModel
-from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
-from twicetold.trained.threshold_record import ThresholdRecord, read_vector_decision
 
 if TYPE_CHECKING:
     from twicetold.dedupe.questions import Questions
+    from twicetold.index.text_index import TextIndex
+    from twicetold.trained.given_vectors import Vectors
+    from twicetold.trained.threshold_record import ThresholdRecord
 
 
 def load(model: str | Path) -> "Model":
@@ -51,6 +48,8 @@ def load(model: str | Path) -> "Model":
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
     """
+    from twicetold.trained.folder_files import folder_of
+
     return Model.from_folder(folder_of(model).absolute())  # read again by a dedupe, wherever the process is then
 
 
@@ -58,7 +57,7 @@ def fit(
     texts: TextsLike,
     *,
     lexical: bool = False,
-    vectors: Vectors | None = None,
+    vectors: "Vectors | None" = None,
     decision: str | Path | None = None,
     folder: str | Path | None = None,
     name: str = "these texts",
@@ -93,28 +92,42 @@ def fit(
     if folder is not None:
         folder = Path(folder).absolute()
         require_free(folder, replaces=layout.RECIPE)
-    distinct = DistinctTexts.of(texts).texts
-    if decision is not None and (vectors is None or folder_in(vectors) is not None):
-        raise ValueError("a decision file is for vectors of these texts: give them, or calibrate a model")
+    distinct, tokens = DistinctTexts.of(texts).texts, None
     if vectors is not None:
+        from twicetold.trained.given_vectors import folder_in
+
+        tokens = folder_in(vectors)
         if lexical:
             raise ValueError("give lexical or vectors, not both")
-        if (tokens := folder_in(vectors)) is not None:
-            static = FittedStatic.to(distinct, tokens)
-            if folder is not None:
-                static.save(folder, distinct, name=name)
-            return Model(static.scorer, folder or NOWHERE)
+    if decision is not None and (vectors is None or tokens is not None):
+        raise ValueError("a decision file is for vectors of these texts: give them, or calibrate a model")
+    if vectors is not None and tokens is None:
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
-        record = None if decision is None else read_vector_decision(Path(decision))
-        known_as, rows = None if record is None else record.decisions, vectors_of(texts, vectors)
-        if record is not None and record.probes is not None:
-            record.probes.require(texts, rows)
-        return Model(GivenVectors(texts, rows, known_as), NOWHERE, record=record)
+        return _of_vectors(texts, vectors, decision)
+    if tokens is not None:
+        from twicetold.trained.fitted_static import FittedStatic
+
+        static = FittedStatic.to(distinct, tokens)
+        if folder is not None:
+            static.save(folder, distinct, name=name)
+        return Model(static.scorer, folder or NOWHERE)
     fitted = Fitted(distinct, LEXICAL if lexical else mixture())
     if folder is not None:
         save_fitted_to(folder, fitted, name=name)
     return Model(fitted, folder or NOWHERE)
+
+
+def _of_vectors(texts: Sequence[str], vectors: "Vectors", decision: str | Path | None) -> "Model":
+    """Return a model of vectors that were made elsewhere; arguments and errors: `fit`."""
+    from twicetold.trained.given_vectors import GivenVectors, vectors_of
+    from twicetold.trained.threshold_record import read_vector_decision
+
+    record = None if decision is None else read_vector_decision(Path(decision))
+    rows = vectors_of(texts, vectors)
+    if record is not None and record.probes is not None:
+        record.probes.require(texts, rows)
+    return Model(GivenVectors(texts, rows, None if record is None else record.decisions), NOWHERE, record=record)
 
 
 class Model(LoadedModel):
@@ -137,12 +150,12 @@ class Model(LoadedModel):
         'Where can I buy a tent?'
     """
 
-    def __init__(self, trained: TrainedModel, folder: Path, *, record: ThresholdRecord | None = None) -> None:
+    def __init__(self, trained: TrainedModel, folder: Path, *, record: "ThresholdRecord | None" = None) -> None:
         super().__init__(trained, folder)
         self._record, self._saved = record, (folder / layout.RECIPE).is_file()
 
     @property
-    def record(self) -> ThresholdRecord:
+    def record(self) -> "ThresholdRecord":
         """See `LoadedModel`.
 
         Raises:
@@ -198,7 +211,7 @@ class Model(LoadedModel):
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
         progress: Callable[[str], None] | None = None,
-    ) -> TextIndex:
+    ) -> "TextIndex":
         """Return an index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
 
         Args:
@@ -214,5 +227,8 @@ class Model(LoadedModel):
             TypeError: if this family scores pairs only, or one text is given in place of several.
             ValueError: if an id is given twice; and as `dedupe` does.
         """
+        from twicetold.index.growing import built
+        from twicetold.index.text_index import TextIndex
+
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
         return TextIndex(self, built(self, texts, ids, grouped_by=options, progress=progress))

@@ -26,7 +26,7 @@ def card(
     A model folder without its run has no metrics, and the card says so.
     """
     from twicetold.files import write_text
-    from twicetold.trained.locate import folder_of
+    from twicetold.trained.folder_files import folder_of
 
     folder_of(model)
     require_apart({"card": out}, {"weights": model})

@@ -25,7 +25,6 @@ OBSERVERS = (
     "twicetold.files",
     "twicetold.printable",
     "twicetold_lab.runs.environment",
-    "twicetold.trained.locate",
     "twicetold.use",
     "twicetold.dedupe",
     "twicetold.staged",

@@ -4,14 +4,14 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
 from twicetold import layout
-from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, write_json, write_text
 from twicetold.printable import print
 from twicetold_lab import tracking
@@ -109,8 +109,8 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRu
 def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.TrackedRun) -> None:
     """Say on the terminal what came out and where it is."""
     who = training.who
-    for view, card in by_view(trained.featuriser.card_).items():
-        print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
+    for view, card in _by_view(trained.featuriser.card_).items():
+        print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {_in_words(card)}")
     print(f"{who.data} {training.name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
     if training.cfg.origin == "dvc":
         return
@@ -131,3 +131,20 @@ def write_card(out: Path, *, cards: Path) -> None:
     from twicetold_lab.reporting.model_card import model_card
 
     write_text(out / layout.MODEL_CARD, model_card(out, cards=cards, use=os.path.relpath(out)))
+
+
+def _by_view(reports: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """Return the reports in a featuriser's `card_`, by view; the name is empty where there are no views."""
+    if not reports:
+        return {}
+    return {"": reports} if "published" in reports else dict(reports)
+
+
+def _in_words(one: Mapping[str, Any]) -> str:
+    """Return a report as a line of text."""
+    published = one["published"]
+    own, theirs = (f"{each['collisions_percent']:.2g} %" for each in (one, published))
+    return (
+        f"{one['words']:,} words into {one['letter_grams']:,} letter n-grams, {own} of the words collide "
+        f"(Huang et al. 2013: {published['words']:,} into {published['letter_grams']:,}, {theirs})"
+    )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.trained.model_folder import load_scorer, trained_on
-from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.mining.teacher import Teacher
 from twicetold_lab.scoring.cache import inputs_of
@@ -36,4 +36,4 @@ def load_teacher(model: Path, corpus: Corpus) -> Teacher:
             score_pairs(scorer.encoder, rows, left, right, as_documents=scorer.as_documents)
         )
 
-    return Teacher(vectors=partial(search_matrices, scorer.encoder, rows), probability=probability)
+    return Teacher(vectors=partial(in_use(scorer.encoder).search_matrices, rows), probability=probability)

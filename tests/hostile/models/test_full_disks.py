@@ -10,8 +10,8 @@ from safetensors.numpy import load_file, save_file
 
 from twicetold import layout
 from twicetold.features.saved import load_fitted
+from twicetold.trained.building import construct
 from twicetold.trained.folder_files import read_recipe
-from twicetold.trained.model_folder import construct
 
 COLUMNS = 4096  # of the table
 PROGRAM = """

@@ -32,7 +32,7 @@ def test_help_answers_in_under_half_a_second(process):
 def test_lines_of_help_are_broken_at_the_width_of_the_terminal(arguments):
     command = typer.main.get_command(commands.app)
     for name in arguments:
-        command = command.commands[name]
+        command = command.get_command(None, name)
     examples = [part for part in map(str.strip, command.help.split("\n\n")) if "\n" in part]
     assert [part.partition("\n")[0] for part in examples] == ["Examples:"]
 
@@ -201,6 +201,6 @@ def test_an_option_that_takes_one_value_is_refused_when_it_is_given_twice(name):
 
 
 def test_every_command_is_asked_for_an_option_twice():
-    of_index = {f"index {name}" for name in typer.main.get_command(commands.app).commands["index"].commands}
+    of_index = {f"index {name}" for name in typer.main.get_command(commands.app).get_command(None, "index").commands}
     every = typer.main.get_command(commands.app).list_commands(None)
     assert set(OPTIONS) == {*every, *of_index} - {"index"}

@@ -3,9 +3,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
 
 from operations import dense
-from twicetold.features.rows import CsrRows
+from twicetold.features.bag_of_words import BagOfWords
+from twicetold.features.cached import diagonal
+from twicetold.features.cleaning import Cleaned
+from twicetold.features.rows import CsrRows, weighted
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 8), max_size=20))
@@ -41,3 +48,38 @@ def test_saved_rows_load_as_they_were(tmp_path):
         loaded = CsrRows.load(tmp_path / "rows")
         np.testing.assert_array_equal(dense(rows.gather(np.arange(9))), dense(loaded.gather(np.arange(9))))
         assert isinstance(loaded.indices, np.memmap)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weighted_rows_are_bit_for_bit_those_that_scikit_learn_scales_to_unit_length(seed):
+    random = np.random.default_rng(seed)
+    counts = sp.random(40, 30, density=0.2, format="csr", dtype=np.float32, rng=random)
+    counts.data = np.ceil(10 * counts.data)
+    weights = random.uniform(0.0, 9, 30).astype(np.float32)
+    weights[0] = 0.0
+    expected = normalize(counts @ diagonal(weights))
+    found = weighted(counts, diagonal(weights)).to_scipy()
+    assert (found != expected).nnz == 0
+    assert found.nnz > 200
+
+
+def test_settings_are_read_changed_and_cloned_as_those_of_an_estimator_of_scikit_learn():
+    cleaned = Cleaned(BagOfWords(max_features=5), numbers=True)
+    assert cleaned.get_params(deep=False)["featuriser"] is cleaned.featuriser
+    assert cleaned.get_params()["featuriser__max_features"] == 5
+    copy = clone(cleaned.set_params(featuriser__max_features=7, symbols=True))
+    assert copy.featuriser is not cleaned.featuriser
+    assert (copy.featuriser.max_features, copy.symbols, copy.numbers) == (7, True, True)
+    assert repr(copy) == repr(cleaned)
+    assert "max_features=7" in repr(copy)
+    with pytest.raises(ValueError, match=r"expected settings of BagOfWords, max_features, .*; got 'words'"):
+        cleaned.set_params(featuriser__words=1)
+
+
+def test_a_featuriser_that_is_not_fitted_says_so_and_scikit_learn_knows_it():
+    featuriser = BagOfWords()
+    with pytest.raises(NotFittedError, match="BagOfWords is not fitted: call fit"):
+        featuriser.transform(["a text"])
+    with pytest.raises(NotFittedError):
+        check_is_fitted(featuriser)
+    check_is_fitted(featuriser.fit(["some words"]))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from twicetold.features import distinct_words
 from twicetold.features.cleaning import Cleaned
-from twicetold.features.hashing_card import by_view, card, in_words
 from twicetold.features.word_hashing import WordHashing
 
 TEXTS = st.lists(st.text("abcABC12 .,#-éßİñ中𝐀𐐀\0\n\t’½", max_size=25), min_size=1, max_size=8)
@@ -140,16 +139,8 @@ def test_the_card_names_the_papers_figures():
     assert published["collisions_percent"] == 100 * published["collisions"] / published["words"]
 
 
-def test_a_card_is_a_line_of_text_with_the_papers_figures():
-    assert in_words(card(3, words=40_000, letter_grams=9_000)) == (
-        "40,000 words into 9,000 letter n-grams, 0.0075 % of the words collide "
-        "(Huang et al. 2013: 500,000 into 30,000, 0.0044 %)"
-    )
-
-
 def test_there_is_no_card_without_letters():
     assert WordHashing(letters=0, words=1).fit(["good"]).card_ is None
-    assert by_view(None) == by_view({}) == {}
 
 
 @pytest.mark.parametrize(

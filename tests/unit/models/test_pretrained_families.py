@@ -8,7 +8,7 @@ from twicetold.features.model_tokens import ModelTokens
 from twicetold.models.film_bert import FilmBert
 from twicetold.models.minilm import MiniLm
 from twicetold.models.minilm_cross import MiniLmCross
-from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs
 
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 
@@ -53,7 +53,7 @@ def test_a_cross_encoder_starts_from_the_cosine_of_the_joint_reading(tokens):
 
 def test_a_cross_encoder_has_no_vector_for_a_text(tokens):
     with pytest.raises(TypeError, match="scores pairs only"):
-        search_matrices(MiniLmCross(**tokens.shape, scale=5.0), tokens.transform(TEXTS), np.arange(2))
+        in_use(MiniLmCross(**tokens.shape, scale=5.0)).search_matrices(tokens.transform(TEXTS), np.arange(2))
 
 
 @pytest.mark.parametrize("channels", [1, 8, 32])

@@ -7,7 +7,7 @@ import torch
 from twicetold.evaluation.decision import Decision
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.dssm_mlp import DssmMlp
-from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs
 from twicetold.trained.scoring import Scorer
 
 TEXTS = ["good day to you", "good night", "night and day"]
@@ -30,7 +30,7 @@ def test_a_family_with_a_network_is_scored_by_it_on_pairs_and_by_its_vectors_on_
     by_vectors = Scorer(featuriser, encoder, DECISION, as_documents=True).score(TEXTS[:2], TEXTS[1:])
     rows = featuriser.transform(TEXTS)
     np.testing.assert_allclose(score_pairs(encoder, rows, np.array([0, 1]), np.array([1, 2])), by_network, rtol=1e-5)
-    vectors, _ = search_matrices(encoder, rows, np.arange(3))
+    vectors, _ = in_use(encoder).search_matrices(rows, np.arange(3))
     np.testing.assert_allclose((vectors[:2] * vectors[1:]).sum(1), by_vectors, rtol=1e-5)
     assert not np.allclose(by_network, by_vectors)
 

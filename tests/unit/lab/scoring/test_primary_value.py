@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.static import Static
-from twicetold.trained.reading import EncodedTexts, search_matrices
+from twicetold.trained.reading import EncodedTexts, in_use
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.duplicates import duplicate_groups, primary_value
 
@@ -25,7 +25,7 @@ def read_by(corpus, encoder_class=Static):
 def test_epochs_may_be_selected_by_average_precision_over_all_pairs_of_texts(questions):
     read, members = read_by(questions), questions.members["val"]
     name, value = primary_value(read, questions, Selection(OF_CORPUS))
-    left, right = search_matrices(read.encoder, read.rows, members)
+    left, right = in_use(read.encoder).search_matrices(read.rows, members)
     _, group = duplicate_groups(questions, "val", classes=["category"])
     pairs = list(combinations(range(len(members)), 2))
     expected = average_precision_score([group[i] == group[j] for i, j in pairs], [left[i] @ right[j] for i, j in pairs])
