@@ -59,7 +59,6 @@ MATCHER_ALONE = (
     "src/twicetold_lab/matching/learning.py",
 )
 """What else the generic matcher is learnt by, without its imports, which read these very numbers, group and load."""
-SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
 def code_identity(script: str, config: Any) -> str:
@@ -88,6 +87,12 @@ def learnt_from(config: Config) -> Config:
     """Return the part of a training's config whose code affects the trained model."""
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
+
+
+def built_by(config: Config) -> dict[str, Config]:
+    """Return stage -> the parts of a training's config that its script builds."""
+    scoring = {key: config[key] for key in ("features", "encoder")}  # of every stage that loads a trained model
+    return {"train": learnt_from(config), "evaluate": scoring | {"evaluator": config["evaluator"]}, "measure": scoring}
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

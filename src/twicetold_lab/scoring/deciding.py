@@ -16,7 +16,7 @@ from twicetold.evaluation import decision
 from twicetold.evaluation.all_pairs import named_counts, pair_histograms
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
 from twicetold.evaluation.labels import DUPLICATE, Decisions
-from twicetold.evaluation.thresholds import DedupeThresholds, choose
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.files import write_folder
 from twicetold.neighbours.grouping import Ints
 from twicetold.trained.fitted import static_vectors
@@ -24,6 +24,7 @@ from twicetold.trained.model_folder import load_trained
 from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
 from twicetold.trained.threshold_record import write_decisions
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.dedupe_thresholds import choose
 from twicetold_lab.evaluation.selection import Selection, misfit
 from twicetold_lab.scoring.duplicates import dedupe_inputs, duplicate_groups, evaluation_inputs
 
