@@ -81,7 +81,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = load_model(trained).read_corpus(rows_of) if "members" in config else read_trained(trained, rows_of)
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
     if not (out / layout.MODEL).is_dir():  # by hand, `train.py` has decided
-        decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg))
+        decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg), instantiate(cfg.matched))
     model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}

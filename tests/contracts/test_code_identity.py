@@ -138,9 +138,9 @@ REACH = {
     "twicetold_lab/evaluation/selection": "all all none",
     "twicetold/neighbours/components": "all all none",
     "twicetold/neighbours/exact_search twicetold/neighbours/nearest twicetold/neighbours/parallel": "all all all",
-    # what compares pairs: each evaluation moves the numbers of the matcher by labels of validation
-    "twicetold/matching/pair_features twicetold/matching/terms twicetold/tables/notation": "some all some",
-    "twicetold/matching/records twicetold/matching/generic.json": "none all none",
+    # what compares pairs: an evaluation moves the numbers of the matcher by validation where `matched` names its model
+    "twicetold/matching/pair_features twicetold/matching/terms twicetold/tables/notation": "some some some",
+    "twicetold/matching/records twicetold/matching/generic.json twicetold_lab/scoring/matched": "none some none",
 }
 REACH = {module: tuple(reach.split()) for modules, reach in REACH.items() for module in modules.split()}
 """Module -> which trainings, evaluations and measurements of params.yaml its edit makes stale.
@@ -165,7 +165,7 @@ def test_an_edit_reaches_these_stages_of_the_published_grid(tmp_path):
     named = {*REACH, *(module for module in reached["train"] if module.startswith(WATCHED) and "__" not in module)}
     words = {0: "none", len(configs): "all"}
     assert {module: tuple(words.get(reached[stage][module], "some") for stage in STAGES) for module in named} == REACH
-    assert reached["train"]["twicetold/matching/pair_features"] <= 10
+    assert sum(reached[stage]["twicetold/matching/pair_features"] for stage in STAGES) <= 30
 
 
 def read_yaml(file):

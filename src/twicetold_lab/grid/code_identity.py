@@ -46,7 +46,7 @@ OBSERVERS = (
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
 settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""
-NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
+NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator", "matched")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
 DESCENT = "twicetold_lab.training.fit.descend"  # code of every training that has something to learn
@@ -92,7 +92,8 @@ def learnt_from(config: Config) -> Config:
 def built_by(config: Config) -> dict[str, Config]:
     """Return stage -> the parts of a training's config that its script builds."""
     scoring = {key: config[key] for key in ("features", "encoder")}  # of every stage that loads a trained model
-    return {"train": learnt_from(config), "evaluate": scoring | {"evaluator": config["evaluator"]}, "measure": scoring}
+    evaluated = scoring | {key: config[key] for key in ("evaluator", "matched")}
+    return {"train": learnt_from(config), "evaluate": evaluated, "measure": scoring}
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:
