@@ -27,7 +27,7 @@ import yaml
 from hydra import initialize
 
 from twicetold.printable import print
-from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from, matcher_identity
+from twicetold_lab.grid.code_identity import Config, built_by, code_identity, matcher_identity
 from twicetold_lab.grid.lock import READS, settings_of
 from twicetold_lab.grid.rendering import (
     KEPT,
@@ -132,10 +132,9 @@ def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config, Conf
     row, before = job.row, {*KEPT}
     config = cell(job.key, row, grid)
     check_cell(job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid))
-    scoring = {key: config[key] for key in SCORING}
-    evaluated = scoring | {"evaluator": config["evaluator"]}
-    finish(job, config, {"train": learnt_from(config), "evaluate": evaluated, "measure": scoring}, out)
-    return job.key, scoring, files_of(job.key, row, config), {k: v for k, v in KEPT.items() if k not in before}
+    built = built_by(config)
+    finish(job, config, built, out)
+    return job.key, built["measure"], files_of(job.key, row, config), {k: v for k, v in KEPT.items() if k not in before}
 
 
 def finish(job: Job, config: Config, built: Mapping[str, Any], out: Path) -> None:

@@ -39,7 +39,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold_lab.evaluation.units import units_of
-from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
+from twicetold_lab.grid.code_identity import built_by, code_now, learnt_from
 from twicetold_lab.grid.observation import write_card
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
 from twicetold_lab.grid.settings import check_settings, run_script
@@ -66,10 +66,10 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
     trained = out / (layout.MODEL if "members" in config else layout.TRAINED)
     check(trained, config, corpus)
-    parts: Any = recipes(trained) if "members" in config else {key: config[key] for key in SCORING}
-    code_now("evaluate", config, [parts, config["evaluator"]])
+    parts: Any = [recipes(trained), config["evaluator"]] if "members" in config else built_by(config)["evaluate"]
+    code_now("evaluate", config, parts)
     if "members" in config:
-        code = code_now("ensemble", config, parts)
+        code = code_now("ensemble", config, parts[0])
         members = {name: out / layout.MODEL / layout.MEMBER_MODELS / name for name in names_of(config["members"])}
         who = Identity.of_ensemble(config, processed, members, code=code)
     else:
@@ -81,7 +81,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = load_model(trained).read_corpus(rows_of) if "members" in config else read_trained(trained, rows_of)
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
     if not (out / layout.MODEL).is_dir():  # by hand, `train.py` has decided
-        decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg))
+        decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg), instantiate(cfg.matched))
     model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}

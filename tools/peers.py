@@ -43,7 +43,7 @@ from twicetold.evaluation.group_metrics import agreement_intervals, group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision_with_interval
-from twicetold.evaluation.thresholds import TARGETS, DedupeThresholds, choose
+from twicetold.evaluation.thresholds import TARGETS, DedupeThresholds
 from twicetold.files import write_json
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints, Links
@@ -51,6 +51,7 @@ from twicetold.pretrained import located
 from twicetold.use import Model
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.dedupe_report import LINKS, report
+from twicetold_lab.evaluation.dedupe_thresholds import choose
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}

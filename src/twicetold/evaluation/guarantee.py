@@ -7,35 +7,18 @@ are expected to be (N − 1) / (M − 1) times lower. They spread as those of va
 
     logit(p) − log((N − 1) / (M − 1)) − z · s · sqrt(1 + M / N)
 
-with z of 0.95, with which nine of ten files keep it (docs/guides/dedupe.md). `s` is taken from the lower decile of the
-resamples, as they are skewed, and is at least that of a share of as many independent trials as there are groups with
-links (U of them); a share of 0 or 1 counts as half a trial less. Thresholds are candidates from `FEWEST_LINKS` links
-on.
+with z of 0.95, with which nine of ten files keep it (docs/guides/dedupe.md). A share of 0 or 1 counts as half a trial
+less, of as many trials as there are groups with links. `twicetold_lab.evaluation.dedupe_thresholds` measures p and s.
 
 By text, each text that is linked counts once, with the share of its links that is right; by pair, a group of ten counts
-45 times as much as one of two. Its spread is that of the jackknife over groups. The aim and its limit are by pair.
-
-Shape letters: M texts, G groups, L links, K thresholds, R resamples.
+45 times as much as one of two. The aim and its limit are by pair.
 """
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import NormalDist
 
-import numpy as np
-
-from twicetold.evaluation.intervals import bootstrap_values, jackknife_variance
-from twicetold.evaluation.link_metrics import FEWEST_LINKS, text_precision
-from twicetold.evaluation.ranking import Floats
-from twicetold.neighbours.grouping import Ints, Links
-
-SHARE_OF_FILES = 0.9
-"""Share of files for which the guarantee holds."""
-DECILE = NormalDist().inv_cdf(SHARE_OF_FILES)
 Z = NormalDist().inv_cdf(0.95)  # not of 0.9: the threshold is looked for, and few resamples have the rare large errors
-STEPS = 30  # thresholds
-RESAMPLES = 300
 
 
 @dataclass(frozen=True)
@@ -105,7 +88,7 @@ class Guarantee:
         """
         shift = math.log(max(texts - 1, 1) / max(self.texts - 1, 1))
         wider = Z * math.sqrt(1 + self.texts / texts)
-        pairs, by_text = (_logit(each, links.groups) - shift for each in (links.precision, links.text_precision))
+        pairs, by_text = (log_odds(each, links.groups) - shift for each in (links.precision, links.text_precision))
         return GuaranteedPrecision(
             threshold=links.threshold,
             measured=links.precision,
@@ -137,41 +120,6 @@ class Guarantee:
         return None if below is None else self.of(below, texts)
 
 
-def guarantee(codes: Ints, links: Links) -> Guarantee:
-    """Compute the guarantee from the links of validation.
-
-    Args:
-        codes: (M,) group of each text.
-        links: all that reach the lowest threshold that is asked for.
-    """
-    curve = LinkCurve(codes, links)
-    if not len(curve.thresholds):
-        return Guarantee(len(codes), ())
-    [points] = curve(np.ones((1, curve.groups)))
-    drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=0)
-    decile = np.nanquantile(drawn, 1 - SHARE_OF_FILES, axis=0)
-    at = []
-    for place, (threshold, number) in enumerate(zip(curve.thresholds.tolist(), curve.counts.tolist(), strict=True)):
-        units, share = int(curve.units[place]), float(points[place])
-        lower = (_logit(share, units) - _logit(float(decile[place]), units)) / DECILE
-        by_text, without = text_precision(codes, curve.ranked.take(np.arange(number)))
-        inside = _inside(by_text, units)
-        error = math.sqrt(jackknife_variance(without)) / (inside * (1 - inside))
-        at.append(
-            MeasuredLinks(
-                threshold=threshold,
-                links=number,
-                groups=units,
-                precision=share,
-                spread=max(lower, _of_trials(share, units)),
-                text_precision=by_text,
-                text_spread=max(error, _of_trials(by_text, units)),
-                recall=float(curve.recall[place]),
-            )
-        )
-    return Guarantee(len(codes), tuple(at))
-
-
 @dataclass(frozen=True)
 class IntervalEstimate:
     """An estimate with its 95 % interval."""
@@ -201,68 +149,16 @@ def carried_over(precision: float, *, measured_on: int, texts: int) -> float:
     return precision / (precision + false) if precision else 0.0
 
 
-class LinkCurve:
-    """Precision by pair at each threshold, a statistic of the groups that are drawn.
-
-    Args:
-        codes: (M,) group of each text.
-        links: of the texts.
-    """
-
-    def __init__(self, codes: Ints, links: Links) -> None:
-        _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-        order = np.argsort(-links.similarity, kind="stable")
-        ranked = links.similarity[order]
-        last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], [True] * bool(len(ranked))))  # of equal ones
-        last = last[last + 1 >= FEWEST_LINKS]
-        if len(last):
-            wanted = np.geomspace(last[0] + 1, last[-1] + 1, STEPS)
-            last = last[np.unique(np.searchsorted(last + 1, wanted).clip(max=len(last) - 1))]
-        self.ranked = links.take(order)
-        """The most similar first."""
-        self.groups = len(sizes)
-        """G."""
-        self.counts = last + 1
-        """(K,) links from each threshold on."""
-        self.thresholds = ranked[last]
-        """(K,) highest first."""
-        one, other = place[links.left[order]], place[links.right[order]]
-        same = one == other
-        pairs = max(float((sizes * (sizes - 1) / 2).sum()), 1.0)
-        self.recall = np.cumsum(same)[last] / pairs
-        """(K,)."""
-        self.units = np.array([len(np.union1d(one[:count], other[:count])) for count in self.counts])
-        """(K,) groups with links."""
-        bounds = [0, *self.counts.tolist()]
-        parts = [slice(start, end) for start, end in pairwise(bounds)]
-        self._pairs = [(one[part], other[part], same[part]) for part in parts]
-
-    def __call__(self, drawn: Floats) -> Floats:
-        """Return (R, K) precisions from (R, G) how often each group is drawn; NaN without links."""
-        right = wrong = np.zeros(len(drawn))
-        by_pair = []
-        for one, other, same in self._pairs:
-            right = right + drawn[:, one[same]].sum(axis=1)
-            wrong = wrong + (drawn[:, one[~same]] * drawn[:, other[~same]]).sum(axis=1)
-            every = right + wrong
-            by_pair.append(np.divide(right, every, out=np.full(len(every), np.nan), where=every > 0))
-        return np.stack(by_pair, axis=1)
-
-
-def _of_trials(share: float, trials: int) -> float:
-    """Return the spread of the log-odds of a share of independent trials."""
-    inside = _inside(share, trials)
-    return 1 / math.sqrt(trials * inside * (1 - inside))
-
-
-def _inside(share: float, trials: int) -> float:
+def inside(share: float, trials: int) -> float:
+    """Return a share of trials, one of 0 or 1 as half a trial less."""
     least = 0.5 / (trials + 1)
     return min(max(share, least), 1 - least)
 
 
-def _logit(share: float, trials: int) -> float:
-    inside = _inside(share, trials)
-    return math.log(inside / (1 - inside))
+def log_odds(share: float, trials: int) -> float:
+    """Return the log-odds of a share of trials."""
+    likely = inside(share, trials)
+    return math.log(likely / (1 - likely))
 
 
 def _sigmoid(odds: float) -> float:

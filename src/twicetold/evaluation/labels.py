@@ -15,7 +15,6 @@ from typing import Any
 
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import described, is_number
-from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.stored import record
 
@@ -60,9 +59,9 @@ class LabelDecision:
     @classmethod
     def of(cls, label: str, decision: Decision, counts: ScoreCounts) -> "LabelDecision":
         """Return a decision with what it makes of counted scores of all pairs of validation."""
-        found, total = Confusion.at(counts, decision.threshold), counts.positives + counts.negatives
-        called = found.true_positive + found.false_positive
-        return cls(label, decision, counts.positives / total, called / total, found.precision)
+        (right, wrong), total = counts.called(decision.threshold), counts.positives + counts.negatives
+        called = right + wrong
+        return cls(label, decision, counts.positives / total, called / total, right / called if called else 0.0)
 
     @property
     def no_verdict(self) -> str | None:

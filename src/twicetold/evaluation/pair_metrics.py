@@ -33,8 +33,7 @@ class Confusion:
     @classmethod
     def at(cls, counts: ScoreCounts, threshold: float) -> "Confusion":
         """Count the decisions of a threshold: scores from it on are predicted to be duplicates."""
-        above = counts.score >= threshold
-        true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
+        true, false = counts.called(threshold)
         return cls(true, false, counts.positives - true, counts.negatives - false)
 
     @property

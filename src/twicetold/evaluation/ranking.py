@@ -99,6 +99,11 @@ class ScoreCounts:
         """Number of negatives."""
         return int(self.negative.sum())
 
+    def called(self, threshold: float) -> tuple[int, int]:
+        """Return the numbers of positives and of negatives that score at least a threshold."""
+        above = self.score >= threshold
+        return int(self.positive[above].sum()), int(self.negative[above].sum())
+
     def auroc(self) -> float:
         """Return the probability that a positive scores above a negative; ties count one half (0.5 for constants)."""
         below = np.cumsum(self.negative) - self.negative / 2

@@ -1,40 +1,20 @@
-"""Thresholds for the links and groups of a dedupe: chosen over all pairs of validation.
+"""Thresholds for the links and groups of a dedupe, as a model folder has them, or as labels of a file give them.
 
-Duplicates are one pair in hundreds or in millions, so AUROC says little here, and a threshold from labelled pairs, of
-which a third are duplicates, does not hold. Chosen on validation, over all of its pairs (`choose`):
-
-- for each target precision, the lowest threshold at which the links have it, with the recall that is left;
-- for each rule of grouping, the threshold with the highest adjusted Rand index;
-- Platt's calibration of the score;
-- what its links guarantee of other files (`guarantee`).
-
-`dedupe_report` says what is kept of it on test. A precision holds for a corpus of like density; with as many duplicates
-for each text, false links grow with the number of other texts: `guarantee.carried_over`. Where not every duplicate is
-labelled (`complete=False`), precision is a lower bound, and so are average precision and ARI.
-
-Shape letters: M documents, L links.
+A precision holds for a corpus of like density; with as many duplicates for each text, false links grow with the number
+of other texts: `guarantee.carried_over`. Where not every duplicate is labelled (`complete=False`), precision is a lower
+bound, and so are average precision and ARI.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from twicetold.evaluation.all_pairs import BINS, PairHistogram, pair_histograms
-from twicetold.evaluation.decision import Decision, decide_counts
-from twicetold.evaluation.group_metrics import group_scores
-from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks, guarantee
-from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.link_metrics import FEWEST_LINKS, links_above, with_known
-from twicetold.evaluation.ranking import at_least, place_reaching
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks
 from twicetold.evaluation.stored import record
-from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.rules import RULES, Rule
 
 TARGETS = (0.8, 0.9, 0.95)
-LINKS_PER_DUPLICATE = 10  # thresholds with more links than this are no candidates for grouping
-CANDIDATES = 200  # thresholds of grouping that are compared, for each rule
 
 
 @dataclass(frozen=True)
@@ -150,70 +130,3 @@ class LabelledLinks:
     f1_threshold: float
     links: tuple[TargetLinks, ...]
     assured: bool = False
-
-
-def choose(
-    val: DocumentVectors, group: str, *, complete: bool = True, aimed: Sequence[float] = TARGETS, bins: int = BINS
-) -> DedupeThresholds:
-    """Choose thresholds and calibration on validation.
-
-    Args:
-        val: documents of validation.
-        group: documents of one group are duplicates; those of unknown group are left out.
-        complete: whether every duplicate is labelled.
-        aimed: precisions of links.
-        bins: steps of the score range.
-
-    Raises:
-        ValueError: if no pair, or every pair, shares a group.
-    """
-    known = with_known(val, group)
-    histogram = pair_histograms(known, bins=bins)[group]
-    counts = histogram.counts()
-    decision = decide_counts(counts, aim="f1")
-    linked = at_least(counts.positive + counts.negative)
-    few = np.flatnonzero(linked <= LINKS_PER_DUPLICATE * counts.positives)
-    floor = _lower_edge(histogram, float(counts.score[few[0] if len(few) else -1]))
-    links = links_above(known, floor)
-    grouping = tuple(_best_cut(known, group, links, rule, floor) for rule in RULES)
-    of_links = tuple(_target_links(histogram, precision) for precision in aimed)
-    reached = [each.threshold for each in of_links if each.threshold is not None]
-    asked_for = links.at_least(min([decision.threshold, *reached]))
-    return DedupeThresholds(
-        group=group,
-        texts=len(known),
-        duplicates=counts.positives,
-        complete=complete,
-        auroc=counts.auroc(),
-        average_precision=counts.average_precision(),
-        slope=decision.slope,
-        intercept=decision.intercept,
-        f1_threshold=decision.threshold,
-        links=of_links,
-        grouping=grouping,
-        promised=guarantee(known.groups[group], asked_for).at,
-    )
-
-
-def _target_links(histogram: PairHistogram, aimed: float) -> TargetLinks:
-    counts = histogram.counts()
-    precision = counts.precision_from_top()
-    recall = at_least(counts.positive) / counts.positives
-    pairs = at_least(counts.positive + counts.negative)
-    at, reached = place_reaching(precision, pairs, aimed, fewest=FEWEST_LINKS)
-    threshold = _lower_edge(histogram, float(counts.score[at])) if reached else None
-    return TargetLinks(aimed, threshold, float(precision[at]), float(recall[at]))
-
-
-def _lower_edge(histogram: PairHistogram, score: float) -> float:
-    """Return the lowest similarity that is counted at this score of the scale."""
-    return score - histogram.scale.width / 2
-
-
-def _best_cut(vectors: DocumentVectors, group: str, links: Links, rule: Rule, floor: float) -> GroupingThreshold:
-    merges = merge(links, rule=rule, threshold=floor, vectors=(vectors.left, vectors.right))
-    heights = np.unique(merges.similarity)
-    candidates = heights[np.unique(np.linspace(0, len(heights) - 1, CANDIDATES).round().astype(int))]
-    found = [group_scores(merges.cut(threshold), vectors.groups[group]).ari for threshold in candidates]
-    best = int(np.argmax(found))
-    return GroupingThreshold(rule, float(candidates[best]), found[best])

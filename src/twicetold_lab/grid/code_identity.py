@@ -45,7 +45,7 @@ OBSERVERS = (
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
 settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""
-NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
+NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator", "matched")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
 DESCENT = "twicetold_lab.training.fit.descend"  # code of every training that has something to learn
@@ -58,7 +58,6 @@ MATCHER_ALONE = (
     "src/twicetold_lab/matching/learning.py",
 )
 """What else the generic matcher is learnt by, without its imports, which read these very numbers, group and load."""
-SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
 def code_identity(script: str, config: Any) -> str:
@@ -87,6 +86,13 @@ def learnt_from(config: Config) -> Config:
     """Return the part of a training's config whose code affects the trained model."""
     descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM} | descent
+
+
+def built_by(config: Config) -> dict[str, Config]:
+    """Return stage -> the parts of a training's config that its script builds."""
+    scoring = {key: config[key] for key in ("features", "encoder")}  # of every stage that loads a trained model
+    evaluated = scoring | {key: config[key] for key in ("evaluator", "matched")}
+    return {"train": learnt_from(config), "evaluate": evaluated, "measure": scoring}
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

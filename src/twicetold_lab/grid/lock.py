@@ -26,7 +26,7 @@ READS = {
     "prepare": ("data.name", "data.source", "own_file"),
     "mine": ("data.name", "data.label", "mining"),
     "train": LEARNING_KEYS,
-    "evaluate": ("evaluator", "tuned_how"),
+    "evaluate": ("evaluator", "matched", "tuned_how"),
     "mine_with_model": ("data.name", "data.label", "mining"),
     "ensemble": ENSEMBLE_KEYS,
     "evaluate_elsewhere": ("others", "evaluator"),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from twicetold import layout
@@ -97,7 +98,8 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRu
     if training.cfg.origin != "dvc":  # in the pipeline, `evaluate` decides
         rows_of = cached_rows(corpus, Path(training.cfg.paths.features), key=who.feature_key)
         read = read_trained(out / layout.TRAINED, rows_of).keeping(corpus.members["val"])
-        decide(out / layout.TRAINED, out / layout.MODEL, read, corpus, training.parts.selection)
+        matched = instantiate(training.cfg.matched)
+        decide(out / layout.TRAINED, out / layout.MODEL, read, corpus, training.parts.selection, matched)
         run.log_model(out / layout.MODEL)
     result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(training.code))
     run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)

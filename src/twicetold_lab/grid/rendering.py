@@ -28,6 +28,7 @@ def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
     """Compose the config of a training; where a variant's profile says nothing of data, the grid's is taken."""
     # tracking compares with the defaults of the family
     config = composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+    config |= {} if row.get("matched", True) else {"matched": None}
     if "profile" not in row:
         return config
     own, plain = (data_of(f"data={row['data']}", f"profile={name}") for name in (row["profile"], "full"))

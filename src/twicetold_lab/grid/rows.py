@@ -22,7 +22,7 @@ Config = Mapping[str, Any]
 PARAMS, CELLS = Path("params.yaml"), Path("conf/cells.yaml")
 HEAD = "# Written by pipelines/compose.py from params.yaml, for dvc.yaml. Do not edit.\n"
 TOP = ("profile", "overrides", "grid")
-OF_DATA = ("models", "seeds", "variants", "ensembles", "elsewhere")
+OF_DATA = ("models", "seeds", "variants", "matched", "ensembles", "elsewhere")
 OF_VARIANT = ("models", APPENDED, "profile", "overrides")
 SET_BY_ROW = {
     "data": "the grid names its data, and other data are another file in conf/data/",
@@ -225,13 +225,17 @@ def _cells(where: str, data: str, about: Config) -> dict[str, dict[str, Any]]:
         named += [
             (f"{model}_{variant}", {"data": data, "model": model, **own}) for model in _recipes(place, how["models"])
         ]
-    _check_keys(f"{where}: seeds", seeds, (), [name for name, _ in named])
+    names = [name for name, _ in named]
+    _check_keys(f"{where}: seeds", seeds, (), names)
+    if not isinstance(matched := about.get("matched", names), list):
+        raise ValueError(f"{where}: matched must be a list of its models; got {matched!r}")
+    _check_keys(f"{where}: matched", matched, (), names)
     cells: dict[str, dict[str, Any]] = {}
     for name, row in named:
         for seed in _seeds(f"{where}: seeds: {name}", seeds.get(name, [0])):
             if (key := f"{data}-{name}-{seed}") in cells:
                 raise ValueError(f"{where} names {key} twice")
-            cells[key] = {**row, "seed": seed}
+            cells[key] = {**row, "seed": seed, **({} if name in matched else {"matched": False})}
     return cells
 
 
@@ -293,7 +297,7 @@ def _check_known(where: str, group: str, names: Iterable[str]) -> None:
         raise ValueError(f"{where}: {no_such(f'{group}={unknown[0]}', f'{unknown[0]}', known)}")
 
 
-def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:
+def _check_keys(where: str, row: Collection[str], needed: Collection[str], optional: Collection[str] = ()) -> None:
     expected = list(dict.fromkeys([*needed, *optional]))
     if unknown := [name for name in row if name not in expected]:
         raise ValueError(f"{where}: {no_such(f'key {unknown[0]!r}', f'{unknown[0]}', expected)}")

@@ -4,33 +4,32 @@ A training writes weights and stops there; `evaluate` decides, and writes the mo
 """
 
 import shutil
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.evaluation import decision
 from twicetold.evaluation.all_pairs import named_counts, pair_histograms
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
 from twicetold.evaluation.labels import DUPLICATE, Decisions
-from twicetold.evaluation.thresholds import DedupeThresholds, choose
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.files import write_folder
-from twicetold.neighbours.grouping import Ints
-from twicetold.trained.fitted import static_vectors
 from twicetold.trained.model_folder import load_trained
 from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
 from twicetold.trained.threshold_record import write_decisions
 from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.dedupe_thresholds import choose
 from twicetold_lab.evaluation.selection import Selection, misfit
-from twicetold_lab.scoring.duplicates import dedupe_inputs, duplicate_groups, evaluation_inputs
+from twicetold_lab.scoring.duplicates import dedupe_inputs, evaluation_inputs
 
-FEWEST = 20  # candidates among validation texts that are duplicates, and that are not, by which a matcher is moved
+Matched: TypeAlias = Callable[..., dict[str, Any] | None]
+"""`matched.matched_on_validation`, which a config names or not: it runs the code of all features of pairs."""
 
 
-def decide(trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selection: Selection) -> None:
+def decide(
+    trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selection: Selection, matched: Matched | None
+) -> None:
     """Write the folder of a model: what a training wrote, with the decisions that are made on validation.
 
     Args:
@@ -39,76 +38,14 @@ def decide(trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selecti
         texts: the texts of the corpus, read by the trained model.
         corpus: the data.
         selection: primary metric, bins and classes.
+        matched: moves the matcher of pairs by validation; None: a dedupe by the model goes by similarity.
     """
     inputs = evaluation_inputs(texts, corpus, "val")
     decisions, thresholds = choose_decisions(texts, inputs, corpus, selection)
-    matched = matched_on_validation(texts, corpus, about=decisions.finest)
+    moved = matched and matched(texts, corpus, about=decisions.finest)
     with write_folder(model) as folder:
         shutil.copytree(trained, folder, dirs_exist_ok=True)
-        write_decisions(folder, decisions, thresholds, matched)
-
-
-@dataclass(frozen=True)
-class Reordered:
-    """Texts of a corpus by their position in an order.
-
-    Args:
-        texts: of the corpus.
-        row: (n,) of each.
-    """
-
-    texts: ReadTexts
-    row: Ints
-
-    def score(self, left: Ints, right: Ints) -> NDArray[np.float32]:
-        """Return (P,) of pairs."""
-        return self.texts.score(self.row[left], self.row[right])
-
-
-def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> dict[str, Any] | None:
-    """Return the matcher of pairs that the candidates among validation texts have moved, as a record of labels.
-
-    The model's score is a feature, which counts for nothing before these labels.
-
-    Args:
-        texts: the texts of the corpus, read by a model.
-        corpus: the data.
-        about: the label of the pairs.
-
-    Returns:
-        None of documents, which are grouped by their vectors, and where validation has too few candidates of a kind.
-    """
-    from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks  # with faiss
-    from twicetold.matching.comparison import Comparison
-
-    groups = duplicate_groups(corpus, "val", classes=()) if corpus.kind == "labelled_pairs" else None
-    if groups is None:
-        return None
-    members, shown = corpus.members["val"], corpus.texts_of("val")
-    distinct = DistinctTexts.of(shown)
-    read = texts.keeping(members)
-    comparison = Comparison.of(
-        distinct.texts,
-        encode=lambda ordered, _: static_vectors(ordered),
-        read=lambda _, order: Reordered(read, members[distinct.rows[order]]),
-    )
-    group, (left, right) = groups[1][distinct.rows], comparison.ends
-    same, count = group[left] == group[right], len(left)
-    if min(positives := int(same.sum()), count - positives) < FEWEST:
-        return None
-    rows, name = np.arange(count), f"validation of {corpus.name}"
-    links = MatchedLinks.of(
-        MatchedCandidates(comparison.columns, np.ones(count), rows),
-        rows,
-        same,
-        np.ones(count),
-        file=name,
-        texts=len(distinct),
-        matcher=comparison.matcher.beside(comparison.columns),
-    )
-    usual = {column: [float(each.mean()), float(each.std())] for column, each in comparison.columns.items()}
-    pairs = {"file": name, "count": count, "duplicates": positives}
-    return {"pairs": pairs, "about": about, "matched": {**asdict(links), "usual": usual}}
+        write_decisions(folder, decisions, thresholds, moved)
 
 
 def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:

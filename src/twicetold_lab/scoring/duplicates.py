@@ -52,7 +52,7 @@ def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> t
 def dedupe_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
 ) -> tuple[str, DocumentVectors] | None:
-    """Return the vectors of a split's texts, with the groups of duplicates, for `evaluation.thresholds`.
+    """Return the vectors of a split's texts, with the groups of duplicates, for `evaluation.dedupe_thresholds`.
 
     Args:
         texts: the texts of the corpus, read by a model.

@@ -5,16 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from twicetold.evaluation.guarantee import (
-    SHARE_OF_FILES,
-    Guarantee,
-    LinkCurve,
-    MeasuredLinks,
-    carried_over,
-    guarantee,
-)
+from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks, carried_over
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, link_statistics, text_precision
 from twicetold.neighbours.grouping import Links
+from twicetold_lab.evaluation.dedupe_thresholds import SHARE_OF_FILES, LinkCurve, guarantee
 
 
 def drawn_file(rng, count):

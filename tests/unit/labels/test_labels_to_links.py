@@ -15,7 +15,6 @@ from twicetold.evaluation.decision import decide
 from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.thresholds import choose
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.index.info import index_info
@@ -26,6 +25,7 @@ from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
+from twicetold_lab.evaluation.dedupe_thresholds import choose
 from twicetold_lab.reporting.model_card import model_card
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}

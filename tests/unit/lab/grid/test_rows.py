@@ -58,6 +58,18 @@ def test_each_training_ensemble_and_evaluation_gets_a_row_by_its_name():
     assert list(grid["data"]) == list(PARAMS["grid"])
 
 
+def test_only_models_that_are_named_get_a_matcher_of_pairs_and_all_where_none_is_named():
+    grid = expanded(params_with("matched", value=["tfidf", "dae_fair"]))
+    without = {key for key, row in grid["cells"].items() if not row.get("matched", True)}
+    assert without == {"toy_news-dae-0", "toy_news-dae-3"}
+    key = "toy_news-tfidf-0"
+    with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
+        named, other = (cell(key, grid["cells"][key] | own, grid) for own in ({}, {"matched": False}))
+    assert named["matched"]["_target_"].endswith(".matched_on_validation")
+    assert {name: value for name, value in named.items() if other[name] != value} == {"matched": named["matched"]}
+    assert other["matched"] is None
+
+
 def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
     way = "data/self_training/toy_news-pseudo_labels-dae-0"
     mining = {"data": "toy_news", "mining": "pseudo_labels", "teacher": "dae", "seed": 0}
@@ -97,6 +109,9 @@ def test_rows_with_their_files_are_written_once_and_read_again(tmp_path):
         (["variants", "fair", "profile"], "smok", "there is no profile=smok: did you mean smoke? There are: ful"),
         (["variants", "fair", "overrides"], "x=2", "overrides must be a list such as [optimizer.lr=0.01]; got"),
         (["variants", "fair", "overrides"], ["+experiment=fair"], "`experiment` is a key of a variant"),
+        (["matched"], "dae", "matched must be a list of its models; got 'dae'"),
+        (["matched"], ["dea"], "matched: there is no key 'dea': did you mean dae?"),
+        (["matched"], [{"dae": 0}], "matched: there is no key {'dae': 0}"),
         (["ensembles", "both", "stackin"], "x", "there is no key 'stackin': did you mean stacking?"),
         (
             ["ensembles", "both", "members"],

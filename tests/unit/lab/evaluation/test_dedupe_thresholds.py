@@ -11,12 +11,13 @@ from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import link_metrics
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.evaluation.guarantee import carried_over, guarantee
+from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision
-from twicetold.evaluation.thresholds import DedupeThresholds, choose
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import RULES, Links, merge
 from twicetold_lab.evaluation.dedupe_report import report
+from twicetold_lab.evaluation.dedupe_thresholds import choose, guarantee
 
 
 def stories(count=60, size=5, noise=0.3, seed=0):

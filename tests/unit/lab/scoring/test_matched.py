@@ -19,7 +19,9 @@ from twicetold.trained.fitted import FILES, PACKAGE
 from twicetold.trained.scoring import Scorer
 from twicetold.use.model import Model
 from twicetold_lab.data.corpus import Corpus, Pairs
-from twicetold_lab.scoring.deciding import FEWEST, matched_on_validation
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.deciding import decide
+from twicetold_lab.scoring.matched import FEWEST, matched_on_validation
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lon", "tir", "mas")]
 DECISION = Decision(0.99, 10.0, -9.9)  # by which no name is like its copy
@@ -79,6 +81,21 @@ def test_labels_of_validation_give_the_models_score_a_weight_and_the_dedupe_goes
     plain = shutil.copytree(model.folder, tmp_path / "plain")
     (plain / layout.MATCHER).unlink()
     assert f1(result.group, names) > f1(twicetold.load(plain).dedupe(texts).group, names)
+
+
+def test_without_a_matcher_a_model_folder_has_the_same_other_files(names, tmp_path):
+    scorer = scored(names)
+    read, trained = scorer.read(names.texts.to_pylist()), tmp_path / "trained"
+    save_model(trained, scorer, settings={}, data={"name": names.name, "train": names.train_digest()})
+
+    def decided(matched):
+        folder = tmp_path / f"{matched}"
+        decide(trained, folder, read, names, Selection(), matched)
+        return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    moved, plain = decided(matched_on_validation), decided(None)
+    assert json.loads(moved.pop(layout.MATCHER))["about"] == "duplicate"
+    assert moved == plain
 
 
 def test_a_target_precision_has_the_threshold_that_validation_assures(model, names):
