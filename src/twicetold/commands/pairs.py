@@ -35,7 +35,6 @@ def pairs(
 
     with progress("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
-        from twicetold.trained.evidence import of_pairs
         from twicetold.use.pairs import score_file
 
     require_apart({"rows": out}, {"pairs": file, "weights": model}, summary=as_json)
@@ -55,21 +54,18 @@ def pairs(
 
             scored = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=advance)
     seconds = time.monotonic() - start
-    evidence = None if scored.no_verdict else of_pairs(loaded.record, scored.about)
     if as_json:
-        further = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
-        print(json_text({**asdict(scored), **further}))
+        print(json_text({**asdict(scored), "columns": pair, "seconds": round(seconds, 3)}))
     rate = f"{seconds:.1f} s, {scored.pairs / seconds:,.0f} pairs a second"
     lines = [f"{counted(scored.pairs, 'pair')} of {pair[0]} and {pair[1]}"]
     if scored.duplicates is None:
         lines = [f"{lines[0]}, with scores alone; {rate}", f"no verdict about {scored.about}, as {scored.no_verdict}"]
     else:
         share = f" ({scored.duplicates / scored.pairs:.1%})" if scored.pairs else ""
-        threshold = loaded.decisions.of(about).usable.threshold
         lines = [
-            f"{lines[0]}, {scored.duplicates:,}{share} duplicates by the threshold {threshold:.4g} about "
+            f"{lines[0]}, {scored.duplicates:,}{share} duplicates by the threshold {scored.threshold:.4g} about "
             f"{scored.about}; {rate}",
-            f"threshold and probabilities rest on {evidence}",
+            f"threshold and probabilities rest on {scored.evidence}",
         ]
     tell(*lines, *(f"warning: {warning}" for warning in scored.warnings))
     tell_left_out(rows.bad)

@@ -101,7 +101,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
-            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds.matched)
+            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds)
             if options.precision is None and thresholds.unlike(comparison.columns):
                 thresholds = thresholds.without_validation(constraints)
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
@@ -231,7 +231,7 @@ def _compared(
     limits: Limits | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
-    moved: "MatcherRecord | None",
+    thresholds: Thresholds,
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
@@ -239,8 +239,8 @@ def _compared(
     among = None
     if limits is not None and vectors is not None:
         among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
-    own = model.trained.unlabelled or (moved is not None and not moved.by_model)  # vectors of a fitted model
-    names = () if moved is None else moved.matcher.names
+    own = thresholds.texts_alone  # vectors of a fitted model
+    names = () if thresholds.matched is None else thresholds.matched.matcher.names
     return Comparison.of(
         distinct.texts,
         encode=lambda texts, _: member_vectors(model.trained, texts) if own else _static(texts, names),

@@ -112,6 +112,11 @@ class Thresholds:
         return self.unlabelled or self.matched is not None
 
     @property
+    def texts_alone(self) -> bool:
+        """True if the matcher compares texts without the score of a trained model."""
+        return self.unlabelled or (self.matched is not None and not self.matched.by_model)
+
+    @property
     def in_words(self) -> str:
         """The evidence as a sentence."""
         return f"{'Using' if self.unlabelled else 'threshold and probabilities rest on'} {self.evidence}"

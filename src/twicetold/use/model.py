@@ -19,19 +19,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from twicetold import layout
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
+from twicetold.dedupe.thresholds import Thresholds
 from twicetold.files import require_free
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.fitted import LEXICAL, Fitted, mixture, save_fitted_to
+from twicetold.trained.fitted import LEXICAL, MEANING, Fitted, mixture, save_fitted_to
 from twicetold.trained.loaded import NOWHERE, LoadedModel
 from twicetold.trained.scoring import TrainedModel
 
 if TYPE_CHECKING:
+    from twicetold.dedupe.compared_pairs import ComparedPairs
     from twicetold.dedupe.questions import Questions
     from twicetold.index.text_index import TextIndex
     from twicetold.trained.given_vectors import Vectors
@@ -66,7 +71,7 @@ def fit(
 
     It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`).
     `dedupe` and `index` group by a matcher of pairs that was learnt on other files (`twicetold.matching.comparison`);
-    `search` ranks by similarity. It gives no verdicts until it is calibrated on labelled pairs.
+    `predict` and `predict_proba` answer by it about pairs, and `similarity` and `search` go by a mean of cosines.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.
@@ -146,6 +151,8 @@ class Model(LoadedModel):
         >>> model = twicetold.fit(texts, lexical=True)  # a Model
         >>> model.dedupe(texts).group
         array([0, 0, 1])
+        >>> model.by_matcher, model.predict(texts[:1], texts[1:2])
+        (True, array([ True]))
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
@@ -168,6 +175,33 @@ class Model(LoadedModel):
                 "read when texts are grouped: put it back, or load the model from where it is now"
             )
         return super().record if self._record is None else self._record
+
+    def predict_proba(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.float64]:
+        """See `LoadedModel`. A fitted model gives what a dedupe of all these texts says of each pair.
+
+        They depend on the texts that are given at once: by themselves, two texts do not show how rare their words are.
+        """
+        compared = self._compared(left, right, about)
+        return super().predict_proba(left, right, about=about) if compared is None else compared.probability
+
+    def predict(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.bool_]:
+        """See `LoadedModel`, and `predict_proba`."""
+        compared = self._compared(left, right, about)
+        return super().predict(left, right, about=about) if compared is None else compared.duplicate
+
+    @property
+    def by_matcher(self) -> bool:
+        """True if the matcher compares pairs, as of a fitted model, also after labels; else they have a score."""
+        fitted = self.trained.unlabelled or self.about == MEANING  # no other needs its folder for a pair
+        return fitted and Thresholds.of(self, DEFAULTS, by_matcher=True).texts_alone
+
+    def _compared(self, left: TextsLike, right: TextsLike, about: str | None) -> "ComparedPairs | None":
+        """Return pairs by the matcher; None if the model has a score of its own. Arguments and errors: `predict`."""
+        from twicetold.dedupe.compared_pairs import ComparedPairs
+
+        if about is not None:
+            self.decisions.of(about)
+        return ComparedPairs.of(self, texts_of(left), texts_of(right)) if self.by_matcher else None
 
     def dedupe(
         self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]

@@ -1,4 +1,4 @@
-"""Scores of the pairs of a file, in constant memory.
+"""Scores of the pairs of a file: by the matcher, which compares all its texts, or by a model, in constant memory.
 
 Shape letters: R pairs of a block.
 """
@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from twicetold.dedupe.compared_pairs import ComparedPairs
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
 from twicetold.trained.columns import ColumnEncoder
 from twicetold.trained.drift import Drift
-from twicetold.trained.evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer, of_pairs
 from twicetold.trained.scoring import Scorer
 from twicetold.use.model import Model
 
@@ -40,6 +41,10 @@ class Scored:
     """The label that the verdicts are about."""
     no_verdict: str | None
     """Why there are none."""
+    threshold: float | None
+    """Score from which pairs are called the same."""
+    evidence: str | None
+    """What threshold and probabilities rest on, in words."""
 
 
 def score_file(
@@ -54,6 +59,8 @@ def score_file(
 ) -> Scored:
     """Write each row with its score, probability and verdict; of a model without a verdict these two are empty.
 
+    Of a model that was fitted to texts, the matcher compares the pairs, as a dedupe of all their texts does.
+
     Args:
         model: a trained model.
         rows: an open file.
@@ -66,13 +73,41 @@ def score_file(
     Raises:
         ValueError: if there are bad rows, a column of `COLUMNS` is there already, or the model knows no such label.
     """
-    verdicts = model.decisions.of(about)
-    decision = None if verdicts.no_verdict else verdicts.usable
+    label = model.decisions.of(about).label
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already: rename it or leave it out")
+    blocks, told = rows.blocks(pair, skip_bad=skip_bad), progress or (lambda count: None)
+    if not model.by_matcher:
+        return _by_model(model, rows, _scored(model, blocks, pair, told), write, pair, label)
+    whole, start = [*blocks], 0
+    compared = ComparedPairs.of(model, *([text for block in whole for text in block.texts(side)] for side in pair))
+    columns = {
+        "score": pa.array(compared.score, from_pandas=True),  # empty where both texts are equal
+        "probability": pa.array(compared.probability),
+        "duplicate": pa.array(compared.duplicate),
+    }
+    for block in whole:
+        write(block.with_columns({name: column.slice(start, len(block)) for name, column in columns.items()}))
+        told(len(block))
+        start += len(block)
+    called, bad = int(compared.duplicate.sum()), rows.bad.count
+    return Scored(start, called, bad, compared.warnings, label, None, compared.threshold, compared.evidence)
+
+
+def _by_model(
+    model: Model,
+    rows: Rows,
+    scored: Iterable[tuple[Block, Scores]],
+    write: Write,
+    pair: tuple[str, str],
+    label: str,
+) -> Scored:
+    """Write blocks with their scores, and what the model makes of these, in constant memory."""
+    verdicts = model.decisions.of(label)
+    decision = None if verdicts.no_verdict else verdicts.usable
     duplicates = 0
     drift = Drift(model)
-    for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
+    for block, scores in scored:
         drift.add(block.texts(pair[0]))
         drift.add(block.texts(pair[1]))
         if decision is None:
@@ -83,15 +118,16 @@ def score_file(
         probability = decision.probability(scores).astype(np.float32)
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
-    against = no_better_than_one_answer(model.record, verdicts.label)
-    warnings = (*drift.warnings(), *(() if against is None else (against,)))
+    against = no_better_than_one_answer(model.record, label)
     return Scored(
         rows.count,
         None if decision is None else duplicates,
         rows.bad.count,
-        warnings,
-        verdicts.label,
+        (*drift.warnings(), *(() if against is None else (against,))),
+        label,
         verdicts.no_verdict,
+        None if decision is None else decision.threshold,
+        None if decision is None else of_pairs(model.record, label),
     )
 
 

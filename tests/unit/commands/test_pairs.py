@@ -119,10 +119,13 @@ def test_what_cannot_be_done_is_one_message(arguments, code, message, file, run)
     assert done.stdout == ""
 
 
-def test_scores_alone_rest_on_nothing(file, tmp_path):
+def test_a_fitted_model_answers_by_the_matcher_and_says_so(file, tmp_path):
     model = tmp_path / "model"
-    library.fit([text for pair in PAIRS for text in pair], lexical=True, folder=model)
+    fitted = library.fit([text for pair in PAIRS for text in pair], lexical=True, folder=model)
     done = call(model, file, "-o", tmp_path / "out.csv", "--json")
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["evidence"] is None
-    assert "rest on" not in done.stderr
+    assert json.loads(done.stdout)["evidence"] == "the generic matcher (not calibrated on this file)"
+    assert "probabilities rest on the generic matcher" in done.stderr
+    with (tmp_path / "out.csv").open() as out:
+        probability = [float(row["probability"]) for row in csv.DictReader(out)]
+    assert probability == fitted.predict_proba(*map(list, zip(*PAIRS, strict=True))).tolist()

@@ -46,3 +46,16 @@ def test_words_that_the_model_does_not_know_are_named(run):
     done = CliRunner().invoke(app, ["score", str(run("static")), "bank rate", "!!", "--json"])
     assert done.stderr == "warning: of RIGHT, the model does not know any of its terms\n"
     assert json.loads(done.stdout)["score"] == 0
+
+
+def test_a_fitted_model_compares_both_texts_by_the_matcher(tmp_path):
+    model = library.fit([*PAIR, "a tent, green"], lexical=True, folder=tmp_path / "model")
+    found = json.loads(CliRunner().invoke(app, ["score", str(model.folder), *PAIR, "--json"]).stdout)
+    left, right = ([text] for text in PAIR)
+    assert (found["probability"], found["duplicate"]) == (
+        model.predict_proba(left, right)[0],
+        model.predict(left, right)[0],
+    )
+    assert (found["about"], found["threshold"], found["no_verdict"]) == ("meaning", 0, None)
+    equal = CliRunner().invoke(app, ["score", str(model.folder), "Bank rate", "bank  RATE"])
+    assert equal.stdout.startswith("score        none, as both are equal (threshold 0.0000)\nprobability  1.0000\n")

@@ -8,6 +8,7 @@ import pytest
 
 import twicetold
 from twicetold import layout
+from twicetold.dedupe.compared_pairs import ComparedPairs
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
@@ -194,6 +195,16 @@ def test_a_dedupe_links_by_the_matcher_that_labels_have_moved(calibrated):
     assert np.mean(right) >= 0.9
     assert model.dedupe(texts).summary.threshold.score == record.decision.threshold
     assert model.index(texts).threshold == record.decision.threshold
+
+
+def test_pairs_have_the_probabilities_of_the_dedupe(calibrated):
+    model, texts, _ = calibrated
+    links = model.dedupe(texts).links
+    left, right = ([*(texts[row] for row in side.tolist()), *texts] for side in (links.left, links.right))
+    assert len(links) > 10
+    np.testing.assert_array_equal(model.predict_proba(left, right)[: len(links)], links.probability)
+    assert model.predict(left, right).all()
+    assert ComparedPairs.of(model, left, right).evidence == model.dedupe(texts).summary.threshold.evidence
 
 
 def test_a_doubt_about_the_threshold_of_similarities_is_none_about_the_matchers(calibrated, tmp_path):

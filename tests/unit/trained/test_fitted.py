@@ -128,7 +128,7 @@ def test_vectors_join_where_they_are_installed(monkeypatch):
 def test_nothing_is_promised_without_labels():
     model = twicetold.fit(TEXTS)
     with pytest.raises(NoVerdict, match="no duplicates are labelled"):
-        model.predict(["a"], ["b"])
+        assert model.decisions.of().usable
     with pytest.raises(ValueError, match="no target precision without labels: label pairs"):
         model.dedupe(TEXTS, precision=0.9)
 
