@@ -46,7 +46,7 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     candidates, rows = drawn_candidates(pairs)
     every, weight = np.asarray(candidates.columns[SCORE], np.float64), np.ones(len(rows))
     score = every[rows]
-    scale = decide_weighted(score, pairs.label, weight, aim="f1")
+    scale = decide_weighted(score, pairs.label, weight)
     if scale.slope <= 0:
         raise ValueError(
             f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "

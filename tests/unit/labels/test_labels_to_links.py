@@ -95,7 +95,7 @@ def calibrated(model, texts, truth, out, *, pairs=200, drawn=True):
         draw_file(file).unlink()
     os.utime(file, (0, 1_735_700_000))
     labels = read_pairs(file)
-    save_calibrated(model, out, calibrate(model, labels), labels, file=file, aim="accuracy")
+    save_calibrated(model, out, calibrate(model, labels), labels, file=file)
     return twicetold.load(out)
 
 

@@ -177,7 +177,7 @@ def calibrated(tmp_path_factory):
     for number, pair in enumerate(state.pairs):
         state.label(number, pair.left.split()[:3] == pair.right.split()[:3])
     labels, model = read_pairs(file), twicetold.load(folder / "model")
-    save_calibrated(model, folder / "new", calibrate(model, labels), labels, file=file, aim="accuracy")
+    save_calibrated(model, folder / "new", calibrate(model, labels), labels, file=file)
     return twicetold.load(folder / "new"), texts, file
 
 
