@@ -1,6 +1,5 @@
 """`twicetold calibrate`: fit a model's threshold and calibration on one's own labelled pairs."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +12,11 @@ from twicetold.commands._progress import load_model, progress, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
-    from twicetold.labels.matched_links import LinkEstimate
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -95,7 +93,7 @@ def calibrate(
     _show(result, read, f"The model is in {out}" if better else "Nothing was written")
     if as_json:
         told = {"out": str(out), "pairs": len(read.label), "bad_rows": read.bad.count}
-        print(json_text({**told, "written": better, **asdict(result)}))
+        print(json_text({**told, "written": better, **result.to_json()}))
     if better:
         tell(*_links(result, kept=loaded.thresholds is not None))
         return
@@ -115,13 +113,13 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
     from twicetold.labels.decision_file import decision_file
 
     with progress("estimating what thresholds promise"):
-        decision, links, promised = decision_file(pairs)
+        decision, links = decision_file(pairs)
         write_json(out, decision)
     if as_json:
         print(json_text(decision))
     tell(
         f"{_counted(pairs)}, of {links.pairs:,} pairs of nearest texts",
-        _promises("links", "a cosine of {:.4g}".format, links, promised),
+        _promises("links", "a cosine of {:.4g}".format, links),
         f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
     )
 
@@ -137,22 +135,20 @@ def _links(result: "Calibration", *, kept: bool) -> list[str]:
             "drew from a file with this model, with the draw beside them, tell about all pairs of a file"
         ]
     if (matched := result.matched) is None:
-        return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links, result.promised)]
+        return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links)]
 
     def probability(score: float) -> str:
         return f"{matched.decision.probability([score])[0]:.3g}"
 
     return [
-        _promises("dedupe and index now link pairs", probability, matched.links, matched.promised),
-        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links, result.promised),
+        _promises("dedupe and index now link pairs", probability, matched.links),
+        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links),
     ]
 
 
-def _promises(
-    what: str, at: "Callable[[float], str]", links: "LabelledLinks", promised: "Sequence[LinkEstimate]"
-) -> str:
+def _promises(what: str, at: "Callable[[float], str]", links: "LabelledLinks") -> str:
     """Describe the thresholds of one kind of links; `at` shows a threshold."""
-    expected = {each.aimed: f"expected: {_shown(each.precision)}" for each in promised}
+    expected = {each.aimed: f"expected: {_shown(each.precision)}" for each in links.promised}
     each = [
         f"{link.aimed:g} is not reached"
         if link.threshold is None

@@ -30,7 +30,7 @@ from twicetold.trained.drift import Drift, blank
 from twicetold.trained.fitted import Fitted, member_vectors, static_vectors
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
-from twicetold.trained.threshold_record import COSINE, SCORE, MatcherRecord
+from twicetold.trained.threshold_record import COSINE, SCORE, MatchedLinks
 
 if TYPE_CHECKING:
     from twicetold.matching.candidates import Ends
@@ -227,7 +227,7 @@ def _compared(
     limits: Limits | None,
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
-    moved: MatcherRecord | None,
+    moved: MatchedLinks | None,
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
@@ -253,7 +253,7 @@ def _moved(
     options: DedupeOptions,
     constraints: Constraints | None,
     vectors: Vectors | None,
-    moved: MatcherRecord | None,
+    moved: MatchedLinks | None,
 ) -> tuple["Comparison", PairScores, "Comparison | None"]:
     """Move the matcher by labels, or by answers about these texts, and score pairs.
 

@@ -29,7 +29,7 @@ from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, Tar
 from twicetold.trained.evidence import no_better_than_one_answer, of_links
 from twicetold.trained.fitted import VECTORS, mixture
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.threshold_record import COSINE, MatcherRecord, ThresholdRecord
+from twicetold.trained.threshold_record import COSINE, MatchedLinks, ThresholdRecord
 
 if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
@@ -60,7 +60,7 @@ class Thresholds:
     evidence: str
     record: ThresholdRecord | None = None
     unlabelled: bool = False
-    matched: MatcherRecord | None = None
+    matched: MatchedLinks | None = None
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions, *, by_matcher: bool = False) -> "Thresholds":
@@ -84,9 +84,10 @@ class Thresholds:
                 "decided by its labels"
             )
         record = model.record
-        matched = record.matched if by_matcher and _usable(record.matched) else None
-        if matched is not None:
-            record = replace(record, calibration=matched.calibration, dedupe=None)
+        labels = record.labels
+        matched = labels.matched if by_matcher and labels is not None and _usable(labels.matched) else None
+        if labels is not None and matched is not None:
+            record = replace(record, calibration=replace(labels, links=matched.links), dedupe=None)
         thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
@@ -195,15 +196,12 @@ class Thresholds:
 
     def _expected(self, target: float | None, texts: int) -> ExpectedPrecision:
         """Return the precision to expect by labels; not known without them."""
-        if self.labelled is None or self.record is None or self.record.calibration is None:
-            return ExpectedPrecision()
-        measured = self.record.calibration.expected.get(target)
-        if measured is None:
+        if self.labelled is None or (measured := self.labelled.expected(target)) is None:
             return ExpectedPrecision()
         return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
 
 
-def _usable(matched: MatcherRecord | None) -> bool:
+def _usable(matched: MatchedLinks | None) -> bool:
     """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
     needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
     return not needs or VECTORS in mixture()

@@ -12,6 +12,7 @@ import shutil
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
-from twicetold.labels.matched_links import FOLDS, Curve, LinkEstimate, MatchedCandidates, MatchedLinks, curve_links
+from twicetold.labels.matched_links import FOLDS, Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
@@ -38,6 +39,7 @@ from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+from twicetold.trained.threshold_record import MatchedLinks
 from twicetold.trained.vectors_identity import fingerprint
 
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -124,7 +126,6 @@ class Calibration:
             of a file's links is right, or a higher score is not more alike.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
-        promised: for each threshold of `links`, what is to be expected among all candidates.
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
@@ -135,7 +136,6 @@ class Calibration:
     error: float
     links: LabelledLinks | None = None
     contradicted: bool | None = None
-    promised: tuple[LinkEstimate, ...] = ()
     matched: MatchedLinks | None = None
 
     @property
@@ -152,6 +152,11 @@ class Calibration:
     def better_links(self) -> bool:
         """True if there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
         return self.links is not None and self.contradicted is not False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        matched = None if self.matched is None else self.matched.to_json()
+        return {**asdict(replace(self, matched=None)), "matched": matched}
 
 
 def read_pairs(
@@ -230,13 +235,13 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs) -> Calibration:
         return found
     curve = Curve.of(score, pairs.label, pairs.weight, scale=found.after)
     known = (score, pairs.weight), (score, pairs.label)
-    _, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    _, links = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     matched = None
     if draw.matched:
         among = drawn_candidates(pairs)
-        matched = MatchedLinks.of(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
+        matched = matched_links(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
     contradicted = _contradicted(model, pairs)
-    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=matched)
+    return replace(found, links=links, contradicted=contradicted, matched=matched)
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -335,7 +340,7 @@ def save_calibrated(
     """
     require_free_of(model.folder, new, force=force)
     if not calibration.better_links:
-        calibration = replace(calibration, links=None, promised=(), matched=None)
+        calibration = replace(calibration, links=None, matched=None)
     record = {
         "pairs": {
             "file": file.name,
@@ -347,7 +352,7 @@ def save_calibrated(
             "same": pairs.share,
             "labelled": datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
         },
-        **asdict(calibration),
+        **calibration.to_json(),
         "about": model.about,
     }
     require_model_files(model.folder)  # again: what a link leads to would be copied

@@ -4,7 +4,7 @@ A training writes weights and stops there; `evaluate` decides, and writes the mo
 """
 
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     Returns:
         None of documents, which are grouped by their vectors, and where validation has too few candidates of a kind.
     """
-    from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks  # with faiss
+    from twicetold.labels.matched_links import MatchedCandidates, matched_links  # with faiss
     from twicetold.matching.comparison import Comparison
 
     groups = duplicate_groups(corpus, "val", classes=()) if corpus.kind == "labelled_pairs" else None
@@ -97,7 +97,7 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     if min(positives := int(same.sum()), count - positives) < FEWEST:
         return None
     rows, name = np.arange(count), f"validation of {corpus.name}"
-    links = MatchedLinks.of(
+    links = matched_links(
         MatchedCandidates(comparison.columns, np.ones(count), rows),
         rows,
         same,
@@ -108,7 +108,7 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     )
     usual = {column: [float(each.mean()), float(each.std())] for column, each in comparison.columns.items()}
     pairs = {"file": name, "count": count, "duplicates": positives}
-    return {"pairs": pairs, "about": about, "matched": {**asdict(links), "usual": usual}}
+    return {"pairs": pairs, "about": about, "matched": {**links.to_json(), "usual": usual}}
 
 
 def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from twicetold.evaluation.decision import decide
 from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.thresholds import choose
+from twicetold.evaluation.thresholds import LabelledLinks, choose
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.index.info import index_info
@@ -136,13 +136,12 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
-        calibration = new.record.calibration
-        expected, links = calibration.expected, calibration.links
-        aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
+        links = new.record.calibration.links
+        aims = [link.aimed for link in links.links if link.threshold is not None and links.expected(link.aimed)]
         for options in ({}, *({"precision": aim} for aim in aims)):
             threshold = (found := new.dedupe(texts, **options)).summary.threshold
             assert threshold.chosen_for == "links"
-            assert threshold.expected.value == pytest.approx(expected[options.get("precision")].value)
+            assert threshold.expected.value == pytest.approx(links.expected(options.get("precision")).value)
             true = true_precision(found, truth, model, texts)
             held.append(threshold.expected.low <= true <= threshold.expected.high)
             kept.append(true >= options.get("precision", 0))
@@ -244,6 +243,15 @@ def test_the_evidence_is_said(model, tmp_path):
     assert of_links(plain.record) == of_pairs(plain.record)
 
 
+def test_what_an_earlier_version_wrote_beside_the_links_is_read(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    stored = new.folder / layout.CALIBRATION
+    content = json.loads(stored.read_text())
+    write_json(stored, content | {"promised": content["links"].pop("promised")})
+    assert twicetold.load(new.folder).record == new.record
+
+
 def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(model, tmp_path):
     texts, truth = made(seed=10, **ALIKE)
     calibrated(model, texts, truth, tmp_path / "new")
@@ -255,6 +263,15 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
     assert calibrate(twicetold.load(other), labels).links is None
 
 
+HALF = {"value": 0.5, "low": 0.4, "high": 0.7}
+
+
+def promising(promised):
+    """The record of labels that say this of their thresholds."""
+    links = LabelledLinks("a", 2, 5, 1, 1, 0.5, ())
+    return {"pairs": PAIRS, "links": {**asdict(links), "links": [], "promised": promised}}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -263,13 +280,11 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
         ({"pairs": PAIRS, "links": {"links": []}}, "expected the fields"),
         ({"pairs": {**PAIRS, "labelled": "soon"}}, "expected a day such as 2026-01-31 as 'labelled'"),
         ({"pairs": {**PAIRS, "labelled": 7}}, "expected a day such as 2026-01-31 as 'labelled'"),
-        ({"pairs": PAIRS, "promised": 3}, "expected a list of objects as 'promised'"),
-        ({"pairs": PAIRS, "promised": [{"aimed": "a", "precision": {}}]}, "expected a number as 'aimed'"),
-        ({"pairs": PAIRS, "promised": [{"aimed": 0.8, "precision": {"value": 0.5}}]}, "expected the fields"),
-        (
-            {"pairs": PAIRS, "promised": [{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}]},
-            "expected 0 <= low <= value",
-        ),
+        (promising(3), "expected a list of objects as 'promised'"),
+        (promising([{"aimed": "a", "threshold": 0, "precision": HALF}]), "expected a finite number as 'aimed'"),
+        (promising([{"aimed": 0.8, "threshold": 0, "precision": {"value": 0.5}}]), "expected the fields"),
+        (promising([{"aimed": 0.8, "threshold": 0, "precision": 3}]), "expected 'precision' in promised to be of type"),
+        (promising([{"aimed": None, "threshold": 0, "precision": HALF | {"low": 0.6}}]), "expected 0 <= low <= value"),
     ],
 )
 def test_a_damaged_record_is_named(content, message, model):
