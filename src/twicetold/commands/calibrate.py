@@ -95,7 +95,7 @@ def calibrate(
         told = {"out": str(out), "pairs": len(read.label), "bad_rows": read.bad.count}
         print(json_text({**told, "written": better, **result.to_json()}))
     if better:
-        tell(*_links(result, kept=loaded.thresholds is not None))
+        tell(*_links(result, kept=bool(loaded.thresholds or loaded.record.validation)))
         return
     tell(
         "The pairs do not show that the new probabilities are better than the stored ones: the log loss has to be "
@@ -127,7 +127,7 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
 def _links(result: "Calibration", *, kept: bool) -> list[str]:
     """Return the lines on the use of the labels by dedupe and index."""
     if result.links is None or not result.better_links:
-        stay = "dedupe and index keep the thresholds from all pairs of validation texts: "
+        stay = "dedupe and index keep the thresholds of validation: "
         if result.links is not None:
             return [f"{stay}these pairs do not contradict them"]
         return [

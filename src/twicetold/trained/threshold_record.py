@@ -174,8 +174,8 @@ class ThresholdRecord:
 
     @property
     def labels(self) -> CalibrationRecord | None:
-        """The labels of a person, or else those of validation, which may have moved a matcher."""
-        return self.calibration or self.validation
+        """The labels of a person that say something of the links of a file, or else those of validation."""
+        return self.calibration if self.calibration and self.calibration.links else self.validation
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
         """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""

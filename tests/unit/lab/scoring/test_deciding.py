@@ -88,6 +88,15 @@ def test_a_target_precision_has_the_threshold_that_validation_assures(model, nam
     assert threshold.assured
 
 
+def test_labels_that_say_nothing_of_a_file_leave_the_matcher_of_validation(model, names, tmp_path):
+    folder, texts = shutil.copytree(model.folder, tmp_path / "calibrated"), list(names.texts_of("test"))
+    pairs = {"file": "pairs.csv", "count": 50}
+    (folder / layout.CALIBRATION).write_text(json.dumps({"pairs": pairs}))  # not drawn with the model
+    result, before = twicetold.load(folder).dedupe(texts), model.dedupe(texts)
+    assert result.summary.threshold == before.summary.threshold
+    np.testing.assert_array_equal(result.group, before.group)
+
+
 def test_texts_unlike_those_of_validation_are_grouped_as_without_a_model(model):
     random = np.random.default_rng(1)
     kinds = ("hose", "tent", "lamp", "chair", "kettle", "ladder", "bucket", "rake")
