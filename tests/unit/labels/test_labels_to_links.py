@@ -12,7 +12,6 @@ from hydra.utils import instantiate
 import twicetold
 from twicetold import layout
 from twicetold.evaluation.decision import decide
-from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.thresholds import LabelledLinks, choose
@@ -160,17 +159,6 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     card = model_card(new.folder)
     assert f"| {threshold.score:.4g} |" in card
     assert f"| {expected.value:.3f} | {interval} |" in card
-
-
-def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path):
-    texts, truth = made(seed=10, **ALIKE)
-    new = calibrated(model, texts, truth, tmp_path / "new")
-    whole, half = (new.dedupe(some).summary.threshold for some in (texts, texts[::2]))
-    assert whole.score == half.score
-    for name in ("low", "value", "high"):
-        expected = carried_over(getattr(whole.expected, name), measured_on=300, texts=150)
-        assert getattr(half.expected, name) == pytest.approx(expected)
-        assert expected > getattr(whole.expected, name)
 
 
 def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model, tmp_path):
