@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.evaluation.thresholds import LinkEstimate
 from twicetold.labels.calibration import LEAST_OF_EACH
-from twicetold.labels.matched_links import LinkEstimate, MatchedCandidates, MatchedLinks
+from twicetold.labels.matched_links import MatchedCandidates, matched_links
 from twicetold.labels.sampling import Draw, draw_by_probability
 from twicetold.matching.matcher import Matcher
 from twicetold.printable import print
@@ -76,8 +77,8 @@ def labelled_run(one: Labelled, matcher: Matcher, count: int, seed: int) -> Run:
         return log_odds, one.same, ()
     kept = MatchedCandidates(columns, np.ones(len(log_odds)), drawn.rows)
     about: Any = {"file": "", "texts": len(one.distinct), "matcher": matcher, "seed": seed}
-    links = MatchedLinks.of(kept, drawn.rows, label, _weights(drawn), **about)
-    return Matcher.from_json(links.matcher).log_odds(columns), one.same, links.promised
+    links = matched_links(kept, drawn.rows, label, _weights(drawn), **about)
+    return links.matcher.log_odds(columns), one.same, links.links.promised
 
 
 def _weights(drawn: Draw) -> NDArray[np.float64]:

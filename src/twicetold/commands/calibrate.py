@@ -1,8 +1,7 @@
 """`twicetold calibrate`: fit a model's threshold and calibration on one's own labelled pairs."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,17 +12,14 @@ from twicetold.commands._progress import load_model, progress, tell_left_out
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import LabelledLinks
     from twicetold.labels.calibration import Calibration, CalibrationPairs
-    from twicetold.labels.matched_links import LinkEstimate
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
-LOSSES = ("brier", "log_loss")
-NAMES = {"brier": "Brier score", "f1": "F1", "log_loss": "log loss"}
 
 
 def calibrate(
@@ -47,26 +43,21 @@ def calibrate(
             help="Column with 1 or 0, true or false, yes or no; empty: not answered.", show_default="label, or same"
         ),
     ] = None,
-    aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="Metric that the threshold maximises.")] = "accuracy",
     format: Format = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing model folder or file.")] = False,
-    anyway: Annotated[
-        bool,
-        typer.Option("--anyway", help="Write the folder even if the new decision is no better than the stored one."),
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 
     Examples:
         twicetold calibrate pairs.csv.model pairs.csv -o model
-        twicetold calibrate model pairs.csv -o better --aim f1
+        twicetold calibrate model pairs.csv -o better
 
     The new folder is a copy of the model with another decision. The numbers of the new decision are what it is worth
-    on other pairs of the kind, not on those that it was chosen on. If by these it is no better than the stored one,
-    nothing is written, and the exit code is 3. A model that was fitted without labels is calibrated
-    by any labels by which a higher score is more alike.
+    on other pairs of the kind, not on those that it was chosen on. If its log loss on these is not lower than that of
+    the stored one by its standard error, nothing is written, and the exit code is 3. A model that was fitted without
+    labels is calibrated by any labels by which a higher score is more alike.
 
     Pairs that label --compare VECTORS drew need no MODEL: what their cosine means is written to a .json file, for
     dedupe and for use without this program.
@@ -94,30 +85,26 @@ def calibrate(
         _decide(read, out, as_json=as_json)
         return
     with progress(f"fitting the decision to {pairs}"):
-        result = fit(loaded, read, aim=aim)
+        result = fit(loaded, read)
     guessed = loaded.decisions.of().unlabelled  # by a model without labels: any label says more
-    better = result.alike and (guessed or result.better(aim) or result.contradicted is True)
-    if written := better or anyway:
-        save_calibrated(loaded, out, result, read, file=pairs, aim=aim, force=force, anyway=anyway)
-    _show(result, read, f"The model is in {out}" if written else "Nothing was written")
+    better = result.alike and (guessed or result.better or result.contradicted is True)
+    if better:
+        save_calibrated(loaded, out, result, read, file=pairs, force=force)
+    _show(result, read, f"The model is in {out}" if better else "Nothing was written")
     if as_json:
         told = {"out": str(out), "pairs": len(read.label), "bad_rows": read.bad.count}
-        print(json_text({**told, "better": better, "written": written, **asdict(result)}))
-    if not result.alike:
-        tell(
-            f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
-            "label of duplicates? If so, this model cannot tell them apart."
-        )
-    elif not better:
-        gains = ", ".join(f"{NAMES.get(name, name)} {_shown(result.gained[name], '+')}" for name in (aim, *LOSSES))
-        tell(
-            "The pairs do not show that the new threshold and probabilities are better than the stored ones "
-            f"(differences: {gains}). Label more pairs, or keep the stored ones."
-        )
-    if not written:
-        tell("To write them anyway: --anyway")
-        raise typer.Exit(NO_BETTER)
-    tell(*_links(result, taken=anyway or result.better_links, kept=loaded.thresholds is not None))
+        print(json_text({**told, "written": better, **result.to_json()}))
+    if better:
+        tell(*_links(result, kept=bool(loaded.thresholds or loaded.record.validation)))
+        return
+    tell(
+        "The pairs do not show that the new probabilities are better than the stored ones: the log loss has to be "
+        f"lower by its standard error, {result.error:.3f}. Label more pairs, or keep the stored ones."
+        if result.alike
+        else f"By the labels, texts with a higher score are not more alike (slope {result.after.slope:.4g}): is 1 the "
+        "label of duplicates? If so, this model cannot tell them apart."
+    )
+    raise typer.Exit(NO_BETTER)
 
 
 def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
@@ -126,44 +113,42 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
     from twicetold.labels.decision_file import decision_file
 
     with progress("estimating what thresholds promise"):
-        decision, links, promised = decision_file(pairs)
+        decision, links = decision_file(pairs)
         write_json(out, decision)
     if as_json:
         print(json_text(decision))
     tell(
         f"{_counted(pairs)}, of {links.pairs:,} pairs of nearest texts",
-        _promises("links", "a cosine of {:.4g}".format, links, promised),
+        _promises("links", "a cosine of {:.4g}".format, links),
         f"The decision is in {out}: twicetold dedupe {out} FILE --compare VECTORS",
     )
 
 
-def _links(result: "Calibration", *, taken: bool, kept: bool) -> list[str]:
+def _links(result: "Calibration", *, kept: bool) -> list[str]:
     """Return the lines on the use of the labels by dedupe and index."""
-    if result.links is None or not taken:
-        stay = "dedupe and index keep the thresholds from all pairs of validation texts: "
+    if result.links is None or not result.better_links:
+        stay = "dedupe and index keep the thresholds of validation: "
         if result.links is not None:
-            return [f"{stay}these pairs do not contradict them (--anyway replaces them)"]
+            return [f"{stay}these pairs do not contradict them"]
         return [
             f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label "
             "drew from a file with this model, with the draw beside them, tell about all pairs of a file"
         ]
     if (matched := result.matched) is None:
-        return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links, result.promised)]
+        return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links)]
 
     def probability(score: float) -> str:
         return f"{matched.decision.probability([score])[0]:.3g}"
 
     return [
-        _promises("dedupe and index now link pairs", probability, matched.links, matched.promised),
-        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links, result.promised),
+        _promises("dedupe and index now link pairs", probability, matched.links),
+        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links),
     ]
 
 
-def _promises(
-    what: str, at: "Callable[[float], str]", links: "LabelledLinks", promised: "Sequence[LinkEstimate]"
-) -> str:
+def _promises(what: str, at: "Callable[[float], str]", links: "LabelledLinks") -> str:
     """Describe the thresholds of one kind of links; `at` shows a threshold."""
-    expected = {each.aimed: f"expected: {_shown(each.precision)}" for each in promised}
+    expected = {each.aimed: f"expected: {_shown(each.precision)}" for each in links.promised}
     each = [
         f"{link.aimed:g} is not reached"
         if link.threshold is None
@@ -179,18 +164,20 @@ def _promises(
 def _show(result: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     from twicetold.trained.evidence import one_answer
 
-    rows = [("", "before", "after", "difference")]
-    rows += [("threshold", f"{result.before.threshold:.4g}", f"{result.after.threshold:.4g}", "")]
-    for name, before in result.stored.items():
-        cells = (_shown(before), _shown(result.fitted[name]), _shown(result.gained[name], "+"))
-        rows += [(NAMES.get(name, name), *cells)]
+    sides = ((result.before, result.stored), (result.after, result.fitted))
+    rows = [("", "before", "after"), ("threshold", *(f"{decision.threshold:.4g}" for decision, _ in sides))]
+    shares = ("accuracy", "precision", "recall")
+    rows += [(name, *(_shown(getattr(quality, name)) for _, quality in sides)) for name in shares]
+    rows += [("log loss", *(f"{quality.log_loss:.3f}" for _, quality in sides))]
+    where = "all candidates of the file" if pairs.weighted or pairs.draw is not None else "all pairs like these"
+    equal = f" Effective sample: {pairs.effective:,.0f}." if pairs.weighted else ""
     tell(
         f"{_counted(pairs)}{', weighted by the draw' if pairs.weighted else ''}",
         *flush_right(rows),
-        f"{_intervals(pairs)} {end}",
+        f"95 % intervals for {where}; after: on labels that a decision was not fitted to.{equal} {end}",
     )
-    for numbers, what in ((result.stored, "the stored threshold"), (result.fitted, "the new one")):
-        if warning := one_answer(numbers["accuracy"].value, pairs.share, what):
+    for (_, quality), what in zip(sides, ("the stored threshold", "the new one"), strict=True):
+        if warning := one_answer(quality.accuracy.value, pairs.share, what):
             tell(f"warning: {warning}")
 
 
@@ -198,22 +185,5 @@ def _counted(pairs: "CalibrationPairs") -> str:
     return f"{counted(len(pairs.label), 'pair')}, {counted(int(pairs.label.sum()), 'duplicate')}"
 
 
-def _intervals(pairs: "CalibrationPairs") -> str:
-    """Return the line on the scope of the intervals and the number of labels that would halve them."""
-    from twicetold.labels.assessment import for_half
-
-    drawn = pairs.weighted or pairs.draw is not None
-    where = "all candidates of the file" if drawn else "all pairs like these"
-    equal = f" Effective sample: {pairs.effective:,.0f}." if pairs.weighted else ""
-    more = for_half(len(pairs.label))
-    left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))
-    half = (
-        f"About {counted(more, 'more label')} would halve the intervals."
-        if more <= left
-        else f"{counted(left, 'more pair')} of the file can be labelled."
-    )
-    return f"95 % intervals for {where}; after: corrected for the choice on these labels.{equal} {half}"
-
-
-def _shown(number: "IntervalEstimate", sign: str = "") -> str:
-    return f"{number.value:{sign}.3f} ({number.low:{sign}.3f}, {number.high:{sign}.3f})"
+def _shown(number: "IntervalEstimate") -> str:
+    return f"{number.value:.3f} ({number.low:.3f}, {number.high:.3f})"

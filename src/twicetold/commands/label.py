@@ -144,8 +144,6 @@ def _table(state: "Labelling", estimates: "Estimates", probabilities: list[float
 
 def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
     """Return the scope of the table, and the number of labels that would make it more precise."""
-    from twicetold.labels.assessment import for_half
-
     candidates, count, sample = sum(state.candidates), len(state.labels), state.sample()
     origin = "matcher's" if state.guessed else "stored"
     lines = [
@@ -153,7 +151,7 @@ def _sentences(state: "Labelling", estimates: "Estimates") -> list[str]:
         f"nearest neighbours), of which about {estimates.duplicates:,.0f} are duplicates; of precision with intervals "
         "(95 %). Recall counts only duplicates among the candidates."
     ]
-    if (more := for_half(count)) <= candidates - count:
+    if (more := 3 * count) <= candidates - count:  # intervals shrink with the root of the number
         pairs = count + len(state.skipped) + more
         asked = f" (--pairs {pairs})" if pairs > len(state.pairs) else ""  # else they are drawn already
         lines.append(f"About {counted(more, 'more label')} would halve the intervals{asked}.")

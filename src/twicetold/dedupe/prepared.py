@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from twicetold.matching.candidates import Ends
     from twicetold.matching.comparison import Comparison, Dense
     from twicetold.matching.terms import Csr
-    from twicetold.trained.threshold_record import MatcherRecord
+    from twicetold.trained.threshold_record import MatchedLinks
 
 Progress = Callable[[str], None]
 
@@ -257,7 +257,7 @@ def _moved(
     options: DedupeOptions,
     constraints: "Constraints | None",
     vectors: Vectors | None,
-    moved: "MatcherRecord | None",
+    moved: "MatchedLinks | None",
 ) -> tuple["Comparison", PairScores, "Comparison | None"]:
     """Move the matcher by labels, or by answers about these texts, and score pairs.
 

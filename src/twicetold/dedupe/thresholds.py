@@ -29,10 +29,10 @@ from twicetold.trained.loaded import LoadedModel
 
 if TYPE_CHECKING:
     from twicetold.dedupe.constraints import Constraints
-    from twicetold.evaluation.guarantee import Guarantee
+    from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks, TargetLinks
     from twicetold.matching.pair_features import Column
-    from twicetold.trained.threshold_record import MatcherRecord, ThresholdRecord
+    from twicetold.trained.threshold_record import MatchedLinks, ThresholdRecord
 
 NO_LABELS = "the generic matcher (not calibrated on this file)"
 ANSWERED = "the generic matcher, moved by your answers"
@@ -60,7 +60,7 @@ class Thresholds:
     evidence: str
     record: "ThresholdRecord | None" = None
     unlabelled: bool = False
-    matched: "MatcherRecord | None" = None
+    matched: "MatchedLinks | None" = None
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions, *, by_matcher: bool = False) -> "Thresholds":
@@ -86,9 +86,10 @@ class Thresholds:
         from twicetold.trained.evidence import of_links
 
         record = model.record
-        matched = record.matched if by_matcher and _usable(record.matched) else None
-        if matched is not None:
-            record = replace(record, calibration=matched.calibration, dedupe=None)
+        labels = record.labels
+        matched = labels.matched if by_matcher and labels is not None and _usable(labels.matched) else None
+        if labels is not None and matched is not None:
+            record = replace(record, calibration=replace(labels, links=matched.links), dedupe=None)
         thresholds = cls(of_links(record, model.about), record, matched=matched)
         if options.precision is not None and thresholds.known is None:
             raise ValueError(
@@ -134,11 +135,6 @@ class Thresholds:
         return self.record.calibration.links
 
     @property
-    def guarantee(self) -> "Guarantee | None":
-        """Guarantee for links in other files; None if nothing was measured, or by an earlier version."""
-        return self.measured.guarantee if self.measured is not None and self.measured.promised else None
-
-    @property
     def known(self) -> "DedupeThresholds | LabelledLinks | None":
         """The evidence that knows which precision a threshold has."""
         return self.labelled if self.measured is None else self.measured
@@ -157,62 +153,75 @@ class Thresholds:
         Raises:
             ValueError: if no threshold is known for the precision, or no probability is usable.
         """
-        target, known = options.precision, self.known
-        precision, guaranteed, expected, assured = None, None, ExpectedPrecision(), False
-        if target is None or known is None:
-            score, chosen_for = self._default(pairs.decision, options)
-            if chosen_for == "links":
-                expected = self._expected(None, texts)
-        elif self.guarantee is not None and (guaranteed := self.guarantee.reaching(target, texts)) is not None:
-            score, chosen_for, precision, assured = guaranteed.threshold, "links", guaranteed.measured, True
-        else:
-            links, score = target_links(known, target)
-            chosen_for, precision, expected = "links", links.precision, self._expected(links.aimed, texts)
-            assured = expected.low is not None and expected.low >= target
-            assured |= self.labelled is not None and self.labelled.assured and texts <= known.texts
-        if guaranteed is None and self.guarantee is not None:
-            guaranteed = self.guarantee.at_threshold(score, texts)
-        if expected.value is None and precision is not None and known is not None:
-            from twicetold.evaluation.guarantee import carried_over
-
-            expected = ExpectedPrecision(carried_over(precision, measured_on=known.texts, texts=texts))
-        stated = precision is not None or guaranteed is not None
-        return LinkThreshold(
-            score=score,
-            probability=float(pairs.probability(np.array([score]))[0]),
-            rule=options.rule,
-            chosen_for=chosen_for,
-            evidence=self.evidence,
-            calibrated=not self.unlabelled,
-            labelled_pairs=known is None and not self.unlabelled,
-            precision=precision,
-            expected=expected,
-            lower_bound=stated and self.measured is not None and not self.measured.complete,
-            guaranteed=guaranteed,
-            assured=assured,
-        )
-
-    def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
-        """Return the score without a precision, and what it is the best of."""
-        if options.threshold is not None:
-            return score_at(options.threshold, decision), "user"
         if self.measured is not None:
-            return self.measured.rule(options.rule).threshold, "groups"
-        if self.labelled is not None:
-            return self.labelled.f1_threshold, "links"
-        return decision.threshold, "matcher" if self.unlabelled else "pairs"
-
-    def _expected(self, target: float | None, texts: int) -> ExpectedPrecision:
-        """Return the precision to expect by labels; not known without them."""
-        if self.labelled is None or self.record is None or self.record.calibration is None:
-            return ExpectedPrecision()
-        measured = self.record.calibration.expected.get(target)
-        if measured is None:
-            return ExpectedPrecision()
-        return ExpectedPrecision(*astuple(measured.carried_over(measured_on=self.labelled.texts, texts=texts)))
+            found = _by_validation(self.measured, pairs, options, texts)
+        elif self.labelled is not None:
+            found = _by_labels(self.labelled, pairs, options, texts)
+        else:
+            default: ChosenFor = "matcher" if self.unlabelled else "pairs"
+            found = _default(pairs, options, pairs.decision.threshold, default)
+        unknown = self.known is None and not self.unlabelled
+        return replace(found, evidence=self.evidence, calibrated=not self.unlabelled, labelled_pairs=unknown)
 
 
-def _usable(matched: "MatcherRecord | None") -> bool:
+def _by_validation(known: "DedupeThresholds", pairs: PairScores, options: DedupeOptions, texts: int) -> LinkThreshold:
+    """Return the threshold by all pairs of validation texts, with what its links guarantee of other files."""
+    guarantee, target, reached = known.guarantee if known.promised else None, options.precision, None
+    if target is None:
+        found = _default(pairs, options, known.rule(options.rule).threshold, "groups")
+    elif guarantee is not None and (reached := guarantee.reaching(target, texts)) is not None:
+        found = _threshold(pairs, options, reached.threshold, "links", reached.measured)
+    else:
+        links, score = target_links(known, target)
+        found = _threshold(pairs, options, score, "links", links.precision)
+    if target is not None:
+        found = replace(found, expected=_carried_over(found.precision, known, texts), assured=reached is not None)
+    guaranteed = guarantee.at_threshold(found.score, texts) if guarantee and not reached else reached
+    stated = target is not None or guaranteed is not None
+    return replace(found, guaranteed=guaranteed, lower_bound=stated and not known.complete)
+
+
+def _by_labels(known: "LabelledLinks", pairs: PairScores, options: DedupeOptions, texts: int) -> LinkThreshold:
+    """Return the threshold by labelled pairs of a file, with the precision that they let expect of this one."""
+    if (target := options.precision) is None:
+        found = _default(pairs, options, known.f1_threshold, "links")
+        expects = found.chosen_for == "links"  # of a threshold that the user gives, nothing was measured
+        return replace(found, expected=_carried_over(known.expected(None), known, texts)) if expects else found
+    links, score = target_links(known, target)
+    expected = _carried_over(known.expected(links.aimed) or links.precision, known, texts)
+    assured = expected.low is not None and expected.low >= target
+    assured |= known.assured and texts <= known.texts
+    found = _threshold(pairs, options, score, "links", links.precision)
+    return replace(found, expected=expected, assured=assured)
+
+
+def _default(pairs: PairScores, options: DedupeOptions, score: float, chosen_for: ChosenFor) -> LinkThreshold:
+    """Return the user's threshold, if one is given, or this one."""
+    if options.threshold is None:
+        return _threshold(pairs, options, score, chosen_for)
+    return _threshold(pairs, options, score_at(options.threshold, pairs.decision), "user")
+
+
+def _threshold(
+    pairs: PairScores, options: DedupeOptions, score: float, chosen_for: ChosenFor, precision: float | None = None
+) -> LinkThreshold:
+    likely = float(pairs.probability(np.array([score]))[0])
+    return LinkThreshold(score, likely, options.rule, chosen_for, precision=precision)
+
+
+def _carried_over(
+    measured: "IntervalEstimate | float | None", known: "DedupeThresholds | LabelledLinks", texts: int
+) -> ExpectedPrecision:
+    """Return a precision, of which the interval may not be known, as it is to be expected in a file of this size."""
+    if measured is None:
+        return ExpectedPrecision()
+    from twicetold.evaluation.guarantee import IntervalEstimate, carried_over
+
+    parts = astuple(measured) if isinstance(measured, IntervalEstimate) else (measured,)
+    return ExpectedPrecision(*(carried_over(part, measured_on=known.texts, texts=texts) for part in parts))
+
+
+def _usable(matched: "MatchedLinks | None") -> bool:
     """Return false if a matcher needs the default's vectors, and they are not installed; a fitted model has its own."""
     needs = set() if matched is None or not matched.by_model else {COSINE} & set(matched.matcher.names)
     return not needs or VECTORS in mixture()

@@ -7,7 +7,7 @@ support vector machines").
 Pairs may have weights: a pair that was drawn with a known probability stands for 1 / probability pairs, and the
 decision is then the best one for all of these. Weights add up to the effective number of pairs.
 
-Shape letters: K distinct scores, P pairs, R resamples.
+Shape letters: K distinct scores, P pairs.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.inputs import binary, finite
-from twicetold.evaluation.ranking import Floats, ScoreCounts, cuts
+from twicetold.evaluation.ranking import Floats, ScoreCounts, at_least, cuts
 
 Aim = Literal["accuracy", "f1"]
-STEPS = 8  # of Newton's method, from a solution that is near
-LONGEST_STEP = 2.0  # in log-odds, per standard deviation of the score
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,13 @@ def decide_counts(counts: ScoreCounts, *, aim: Aim) -> Decision:
     highest; the threshold is the middle of the gap. "All" and "none" are duplicates only if no cut between
     two scores is as good.
     """
-    value = cut_values(counts.positive, counts.negative, aim)
+    value = _cut_values(counts.positive, counts.negative, aim)
     slope, intercept = _platt(counts.score, counts.positive.astype(np.float64), counts.negative.astype(np.float64))
     return Decision(in_widest_gap(counts.score, value == value.max()), slope, intercept)
 
 
-def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
-    """Return the decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
+def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> Decision:
+    """Return the decision with the highest weighted F1, and Platt's calibration with weights.
 
     Ties are broken as in `decide_counts`. Platt's smoothed targets count the effective number of pairs,
     `effective_size`.
@@ -78,7 +76,6 @@ def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, 
         scores: (P,)
         labels: (P,) both classes.
         weights: (P,) positive.
-        aim: what the threshold is best for.
 
     Raises:
         ValueError: if a number is not finite, a weight is not positive, or only one class occurs.
@@ -87,31 +84,14 @@ def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, 
     if weight.min() <= 0:
         raise ValueError(f"expected positive weights, got {weight.min():g}")
     score, positive, negative = _by_score(finite(scores, "scores"), truth, weight)
-    return Decision(_best_cut(score, positive, negative, aim), *_platt(score, positive, negative))
+    value = _cut_values(positive, negative, "f1")
+    best = value >= value.max() - 1e-9  # sums are rounded
+    return Decision(in_widest_gap(score, best), *_platt(score, positive, negative))
 
 
 def sigmoid(log_odds: Floats) -> Floats:
     """Return 1 / (1 + exp(-x)), without overflow."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
-
-
-def cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
-    """Return (..., K + 1) the aim, up to constants, at each cut: cut k calls scores from k up duplicates, cut K none.
-
-    Args:
-        positive: (..., K) number or weight of the duplicates at each score, ascending.
-        negative: (..., K) weight of the others.
-        aim: what the threshold is best for.
-    """
-    true, false = from_cut(positive), from_cut(negative)
-    return np.asarray(true - false if aim == "accuracy" else 2 * true / (true + false + true[..., :1]))
-
-
-def from_cut(weight: Floats) -> Floats:
-    """Return (..., K + 1) sum of the (..., K) weights from each cut on; the last one is 0."""
-    sums = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
-    sums[..., :-1] = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
-    return sums
 
 
 def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
@@ -121,14 +101,10 @@ def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
         score: (K,) distinct, ascending.
         best: (K + 1,) whether to take cut k, which calls everything from score k up a duplicate; the last, nothing.
     """
-    thresholds, gap = np.append(cuts(score), np.nextafter(score[-1], np.inf)), gaps(score)
+    thresholds = np.append(cuts(score), np.nextafter(score[-1], np.inf))
+    gap = np.concatenate([[0.0], np.diff(score), [0.0]])  # below the lowest and above the highest there is none
     place = np.flatnonzero(best)
     return float(thresholds[place[gap[place] == gap[place].max()][-1]])
-
-
-def gaps(score: Floats) -> Floats:
-    """Return (K + 1,) width of the gap between scores that each cut lies in; 0 below the lowest, above the highest."""
-    return np.concatenate([[0.0], np.diff(score), [0.0]])
 
 
 def effective_size(weights: Floats) -> float:
@@ -139,35 +115,6 @@ def effective_size(weights: Floats) -> float:
     return float(np.square(weights.sum()) / np.square(weights).sum())
 
 
-def platt_of_each(
-    score: Floats, positive: Floats, negative: Floats, *, start: tuple[float, float]
-) -> tuple[Floats, Floats]:
-    """Return (R, 1) slope and intercept of Platt's calibration of each resample, by some of Newton's steps.
-
-    Args:
-        score: (K,) distinct.
-        positive: (R, K) weight of the duplicates.
-        negative: (R, K) weight of the others.
-        start: slope and intercept from which the steps begin.
-    """
-    mean, spread = score.mean(), score.std() or 1.0
-    z, weight = (score - mean) / spread, positive + negative
-    target = _targets(positive, negative)
-    slope = np.full((len(weight), 1), start[0] * spread)
-    intercept = np.full((len(weight), 1), start[0] * mean + start[1])
-    for _ in range(STEPS):
-        probability = sigmoid(slope * z + intercept)
-        residual = weight * probability - target
-        curvature = weight * probability * (1 - probability)
-        one, other = (residual @ z)[:, None], residual.sum(axis=1, keepdims=True)
-        squared, cross = (curvature @ (z * z))[:, None] + 1e-9, (curvature @ z)[:, None]
-        total = curvature.sum(axis=1, keepdims=True) + 1e-9
-        scale = squared * total - cross**2 + 1e-12
-        slope = slope - np.clip((total * one - cross * other) / scale, -LONGEST_STEP, LONGEST_STEP)
-        intercept = intercept - np.clip((squared * other - cross * one) / scale, -LONGEST_STEP, LONGEST_STEP)
-    return slope / spread, intercept - slope / spread * mean
-
-
 def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (K,) distinct scores, and the weights of duplicates and others at each: together the effective size."""
     weights = weights * (effective_size(weights) / weights.sum())
@@ -176,10 +123,16 @@ def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tup
     return score, positive.astype(np.float64), negative.astype(np.float64)
 
 
-def _best_cut(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:
-    value = cut_values(positive, negative, aim)
-    slight = 1e-9 * (positive.sum() + negative.sum())  # sums are rounded
-    return in_widest_gap(score, value >= value.max() - slight)
+def _cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
+    """Return (K + 1,) the aim, up to constants, at each cut: cut k calls scores from k up duplicates, cut K none.
+
+    Args:
+        positive: (K,) number or weight of the duplicates at each score, ascending.
+        negative: (K,) weight of the others.
+        aim: what the threshold is best for.
+    """
+    true, false = np.append(at_least(positive), 0), np.append(at_least(negative), 0)
+    return np.asarray(true - false if aim == "accuracy" else 2 * true / (true + false + true[0]))
 
 
 def _targets(positive: Floats, negative: Floats) -> Floats:

@@ -128,11 +128,6 @@ class IntervalEstimate:
     low: float
     high: float
 
-    def carried_over(self, *, measured_on: int, texts: int) -> "IntervalEstimate":
-        """Return the same of a precision in a file of another size, see `carried_over`."""
-        ends = (self.value, self.low, self.high)
-        return IntervalEstimate(*(carried_over(each, measured_on=measured_on, texts=texts) for each in ends))
-
 
 def carried_over(precision: float, *, measured_on: int, texts: int) -> float:
     """Return a precision of links, carried over to a corpus of another size.

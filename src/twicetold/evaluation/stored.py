@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -57,6 +57,8 @@ def record(kind: type[T], values: Mapping[str, Any], what: str) -> T:
 def _value(value: Any, wanted: Any, name: str, what: str) -> Any:
     if get_origin(wanted) is tuple:
         return tuple(record(get_args(wanted)[0], each, name) for each in objects(value, name))
+    if is_dataclass(wanted) and isinstance(value, dict):
+        return record(wanted, value, name)  # type: ignore[arg-type]
     if wanted in (float, float | None) and not (value is None and wanted is not float):
         if not is_number(value):
             raise ValueError(f"expected a finite number as {name!r} in {what}, got {described(value)}")

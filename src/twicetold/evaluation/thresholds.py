@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks
+from twicetold.evaluation.guarantee import Guarantee, IntervalEstimate, MeasuredLinks
 from twicetold.evaluation.stored import record
 from twicetold.neighbours.rules import RULES, Rule
 
@@ -108,6 +108,28 @@ class DedupeThresholds:
 
 
 @dataclass(frozen=True)
+class LinkEstimate:
+    """Expected precision of links from a threshold on, with its 95 % interval.
+
+    Args:
+        aimed: the target precision; None: the threshold has the highest F1.
+        threshold: the score.
+        precision: of the links among all candidates.
+
+    Raises:
+        ValueError: if the interval is none of a share.
+    """
+
+    aimed: float | None
+    threshold: float
+    precision: IntervalEstimate
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.precision.low <= self.precision.value <= self.precision.high <= 1:
+            raise ValueError(f"expected 0 <= low <= value <= high <= 1 in 'promised', got {asdict(self.precision)}")
+
+
+@dataclass(frozen=True)
 class LabelledLinks:
     """Thresholds of the links of a file, by labelled pairs.
 
@@ -120,6 +142,7 @@ class LabelledLinks:
         f1_threshold: score with the highest F1 of links, for these pairs.
         links: for each aimed precision; precision and recall are estimates for these pairs.
         assured: whether each threshold has its precision in nine of ten draws, not only on the labelled pairs.
+        promised: what is to be expected of each threshold.
     """
 
     file: str
@@ -130,3 +153,8 @@ class LabelledLinks:
     f1_threshold: float
     links: tuple[TargetLinks, ...]
     assured: bool = False
+    promised: tuple[LinkEstimate, ...] = ()
+
+    def expected(self, aimed: float | None) -> IntervalEstimate | None:
+        """Return the precision from the threshold for an aim on (None: of the highest F1); None if it is not known."""
+        return next((each.precision for each in self.promised if each.aimed == aimed), None)

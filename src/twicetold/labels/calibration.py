@@ -1,8 +1,8 @@
 """Threshold and calibration of a trained model, fitted again on one's own labelled pairs; the encoder stays as it is.
 
 Pairs may have weights: pairs that `sampling` drew stand for 1 / probability candidates each, and the decision is then
-the best one for all candidates (`weighted`). What it is worth there is estimated with the choice of the threshold in
-the intervals (`assessment`).
+the best one for all candidates (`weighted`). On the pairs that it was chosen on, a decision looks better than it is. So
+what it is worth is measured by decisions that are fitted in the same way, to four fifths of the pairs, on the others.
 
 Shape letters: P pairs.
 """
@@ -12,6 +12,7 @@ import shutil
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,15 +20,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.decision import Aim, effective_size
+from twicetold.evaluation.decision import Decision, decide_weighted, effective_size
+from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
+from twicetold.evaluation.intervals import exact_interval
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
-from twicetold.labels.assessment import Assessment, assess
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
-from twicetold.labels.matched_links import Curve, LinkEstimate, MatchedCandidates, MatchedLinks, curve_links
+from twicetold.labels.matched_links import FOLDS, Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
@@ -37,6 +39,7 @@ from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import search_vectors
+from twicetold.trained.threshold_record import MatchedLinks
 from twicetold.trained.vectors_identity import fingerprint
 
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -52,7 +55,6 @@ class CalibrationPairs:
         right: P texts.
         label: (P,) whether they are duplicates.
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
-        stratum: (P,) band from which each was drawn; all 0 if they were not.
         draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.
         numbers: (P,) of each pair in the draw, from 0; -1 if they were not drawn.
         bad: rows of their file that were left out.
@@ -62,7 +64,6 @@ class CalibrationPairs:
     right: list[str]
     label: NDArray[np.bool_]
     weight: Floats
-    stratum: Ints
     draw: Labelling | None = None
     numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     bad: BadRows = field(default_factory=BadRows)
@@ -84,21 +85,57 @@ class CalibrationPairs:
 
 
 @dataclass(frozen=True)
-class Calibration(Assessment):
-    """A new decision, and what the stored and the new one are worth on the pairs (`Assessment`).
+class Quality:
+    """Quality of the verdicts and probabilities of a decision, on all pairs that the labelled ones stand for.
 
     Args:
+        accuracy: share of the verdicts that are right.
+        precision: the same of those that say duplicate.
+        recall: the same of those about duplicates.
+        log_loss: of the probabilities.
+    """
+
+    accuracy: IntervalEstimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
+    log_loss: float
+
+    @classmethod
+    def of(cls, called: NDArray[np.bool_], probability: Floats, pairs: CalibrationPairs) -> "Quality":
+        """Measure (P,) verdicts and probabilities on labelled pairs."""
+        label, weight = pairs.label, pairs.weight
+        return cls(
+            accuracy=_share(called == label, np.ones(len(label), bool), weight),
+            precision=_share(label, called, weight),
+            recall=_share(called, label, weight),
+            log_loss=float(np.average(log_losses(probability, label), weights=weight)),
+        )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A new decision, and what the stored and the new one are worth.
+
+    Args:
+        before: the stored decision.
+        after: the decision that was fitted to the pairs.
+        stored: quality of `before`.
+        fitted: quality of decisions that are fitted as `after` is, on other pairs than those.
+        error: standard error of the difference of their log losses.
         links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
             of a file's links is right, or a higher score is not more alike.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
-        promised: for each threshold of `links`, what is to be expected among all candidates.
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
+    before: Decision
+    after: Decision
+    stored: Quality
+    fitted: Quality
+    error: float
     links: LabelledLinks | None = None
     contradicted: bool | None = None
-    promised: tuple[LinkEstimate, ...] = ()
     matched: MatchedLinks | None = None
 
     @property
@@ -106,21 +143,20 @@ class Calibration(Assessment):
         """True if a higher score is more alike by the labels; else verdicts and probabilities contradict each other."""
         return self.after.slope > 0
 
-    def better(self, aim: Aim) -> bool:
-        """Return true if the new decision is better than the stored one, as far as the numbers tell.
-
-        It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
-        log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
-        threshold was right before.
-        """
-        aimed, brier, loss = self.gained[aim], self.gained["brier"], self.gained["log_loss"]
-        every = aimed.value > 0 and brier.value < 0 and loss.value < 0
-        return every or (loss.high < 0 <= aimed.high)
+    @property
+    def better(self) -> bool:
+        """True if the log loss on pairs that the new decision was not fitted to is lower by its standard error."""
+        return self.fitted.log_loss + self.error < self.stored.log_loss
 
     @property
     def better_links(self) -> bool:
         """True if there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
         return self.links is not None and self.contradicted is not False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        matched = None if self.matched is None else self.matched.to_json()
+        return {**asdict(replace(self, matched=None)), "matched": matched}
 
 
 def read_pairs(
@@ -165,27 +201,24 @@ def read_pairs(
             f"{file}, line {block.lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at most 1, got "
             f"{probability[bad[0]]:g}"
         )
-    band = _numbers(block, BAND, file) if drawn else np.zeros(len(block))
     number = _numbers(block, NUMBER, file) if drawn and NUMBER in rows.columns else np.zeros(len(block))
     return CalibrationPairs(
         block.texts(columns[0]),
         block.texts(columns[1]),
         labels == 1,
         1 / probability,
-        band.astype(np.int64),
         draw=read_labelling(file) if drawn and draw_file(file).is_file() else None,
         numbers=number.astype(np.int64) - 1,
         bad=rows.bad,
     )
 
 
-def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy") -> Calibration:
+def calibrate(model: LoadedModel, pairs: CalibrationPairs) -> Calibration:
     """Fit threshold and calibration about `Model.about` on labelled pairs.
 
     Args:
         model: any family.
         pairs: at least 20, and at least 5 of each label.
-        aim: what the threshold is best for.
 
     Raises:
         ValueError: if there are too few pairs, or a score is not finite.
@@ -193,18 +226,22 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accura
     require_enough(pairs)
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     before, draw = model.decisions.of().stored, pairs.draw
-    found = Calibration(**vars(assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim)))
+    after = decide_weighted(score, pairs.label, pairs.weight)
+    stored, fitted = (before.duplicate(score), before.probability(score)), _on_other_folds(score, pairs)
+    change = log_losses(stored[1], pairs.label) - log_losses(fitted[1], pairs.label)
+    error = float(np.sqrt(np.cov(change, aweights=pairs.weight, ddof=0) / pairs.effective))
+    found = Calibration(before, after, Quality.of(*stored, pairs), Quality.of(*fitted, pairs), error)
     if draw is None or draw.source["model"].split("-")[0] != fingerprint(model.folder) or not found.alike:
         return found
     curve = Curve.of(score, pairs.label, pairs.weight, scale=found.after)
     known = (score, pairs.weight), (score, pairs.label)
-    _, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    _, links = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     matched = None
     if draw.matched:
         among = drawn_candidates(pairs)
-        matched = MatchedLinks.of(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
+        matched = matched_links(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
     contradicted = _contradicted(model, pairs)
-    return replace(found, links=links, contradicted=contradicted, promised=promised, matched=matched)
+    return replace(found, links=links, contradicted=contradicted, matched=matched)
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -237,6 +274,25 @@ def drawn_candidates(pairs: CalibrationPairs) -> tuple[MatchedCandidates, Ints]:
     return candidates, candidates.drawn[pairs.numbers]
 
 
+def _on_other_folds(score: Floats, pairs: CalibrationPairs) -> tuple[NDArray[np.bool_], Floats]:
+    """Return (P,) verdicts and probabilities, each by a decision that is fitted to the pairs of the other folds."""
+    fold, called, probability = np.empty(len(score), np.int64), pairs.label.copy(), np.empty(len(score))
+    fold[np.argsort(pairs.label, kind="stable")] = np.arange(len(score)) % FOLDS  # each has some of either label
+    for number in range(FOLDS):
+        here = fold == number
+        decision = decide_weighted(score[~here], pairs.label[~here], pairs.weight[~here])
+        called[here], probability[here] = decision.duplicate(score[here]), decision.probability(score[here])
+    return called, probability
+
+
+def _share(right: NDArray[np.bool_], among: NDArray[np.bool_], weight: Floats) -> IntervalEstimate:
+    """Return the share that is right among some pairs, with the interval of as many as their effective number."""
+    if not among.any():
+        return IntervalEstimate(0.0, 0.0, 1.0)
+    value, size = float(np.average(right[among], weights=weight[among])), effective_size(weight[among])
+    return IntervalEstimate(value, *exact_interval(value * size, (1 - value) * size))
+
+
 def _contradicted(model: LoadedModel, pairs: CalibrationPairs) -> bool | None:
     """Return true if the probabilities over all pairs of validation texts, of dot products, are no use here.
 
@@ -264,9 +320,7 @@ def save_calibrated(
     pairs: CalibrationPairs,
     *,
     file: Path,
-    aim: Aim,
     force: bool = False,
-    anyway: bool = False,
 ) -> None:
     """Write a copy of the model's folder with the new decision and a record of how it was chosen.
 
@@ -278,17 +332,15 @@ def save_calibrated(
         calibration: the result.
         pairs: that it was fitted on.
         file: where these came from.
-        aim: what the threshold is best for.
         force: replace a model folder that is there.
-        anyway: take thresholds for a dedupe also if the pairs do not contradict those of validation texts.
 
     Raises:
         FileExistsError: if `new` is there, and `force` is not given or it is no model folder.
         ValueError: if `new` is the model itself, a part of it, or a folder around it.
     """
     require_free_of(model.folder, new, force=force)
-    if not (anyway or calibration.better_links):
-        calibration = replace(calibration, links=None, promised=(), matched=None)
+    if not calibration.better_links:
+        calibration = replace(calibration, links=None, matched=None)
     record = {
         "pairs": {
             "file": file.name,
@@ -300,8 +352,7 @@ def save_calibrated(
             "same": pairs.share,
             "labelled": datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
         },
-        "aim": aim,
-        **asdict(calibration),
+        **calibration.to_json(),
         "about": model.about,
     }
     require_model_files(model.folder)  # again: what a link leads to would be copied

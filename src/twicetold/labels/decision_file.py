@@ -16,12 +16,12 @@ from twicetold.evaluation.decision import decide_weighted
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.labels.calibration import CalibrationPairs, drawn_candidates, require_enough
 from twicetold.labels.labelling import SCORE, features_file
-from twicetold.labels.matched_links import Curve, LinkEstimate, curve_links
+from twicetold.labels.matched_links import Curve, curve_links
 from twicetold.labels.sampling import NEIGHBOURS
 from twicetold.trained.vectors_identity import VectorProbes
 
 
-def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks, tuple[LinkEstimate, ...]]:
+def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLinks]:
     """Return thresholds, the calibration of probability and what they rest on, ready for JSON; and the links.
 
     Args:
@@ -46,7 +46,7 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
     candidates, rows = drawn_candidates(pairs)
     every, weight = np.asarray(candidates.columns[SCORE], np.float64), np.ones(len(rows))
     score = every[rows]
-    scale = decide_weighted(score, pairs.label, weight, aim="f1")
+    scale = decide_weighted(score, pairs.label, weight)
     if scale.slope <= 0:
         raise ValueError(
             f"by the labels, a higher score is not more alike (slope {scale.slope:.4g}): give similarities, not "
@@ -54,11 +54,12 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
         )
     curve = Curve.of(score, pairs.label, weight, scale=scale)
     known = (every, candidates.weight), (score, pairs.label)
-    decision, links, promised = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
+    decision, links = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     texts = pairs.left, pairs.right
     content = {
         "thresholds": [
-            {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)} for each in promised
+            {"precision": each.aimed, "score": each.threshold, "expected": asdict(each.precision)}
+            for each in links.promised
         ],
         "rests_on": {"labels": len(score), "candidates": links.pairs, "file": draw.file},
         "vectors": None if draw.width is None else asdict(VectorProbes.of(draw.width, *texts, score.tolist())),
@@ -67,7 +68,6 @@ def decision_file(pairs: CalibrationPairs) -> tuple[dict[str, Any], LabelledLink
             "about": draw.about,
             "decision": asdict(decision),
             "links": asdict(links),
-            "promised": [asdict(each) for each in promised],
         },
     }
-    return content, links, promised
+    return content, links

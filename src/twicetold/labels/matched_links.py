@@ -35,7 +35,7 @@ from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats
-from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, TargetLinks
+from twicetold.evaluation.thresholds import TARGETS, LabelledLinks, LinkEstimate, TargetLinks
 from twicetold.files import write_file
 from twicetold.matching.candidates import NEAREST
 from twicetold.matching.generic import generic_matcher
@@ -43,6 +43,7 @@ from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column
 from twicetold.matching.regression import fit_logistic
 from twicetold.neighbours.grouping import Ints
+from twicetold.trained.threshold_record import MatchedLinks
 
 KEPT = 20_000  # of the likeliest candidates, and as many of the others, that a draw keeps the features of
 FOLDS = 5
@@ -106,76 +107,43 @@ class MatchedCandidates:
             raise ValueError(f"{file} is damaged ({error}): draw the pairs again, into another file") from error
 
 
-@dataclass(frozen=True)
-class LinkEstimate:
-    """Expected precision of links from a threshold on, with its 95 % interval.
+def matched_links(
+    candidates: MatchedCandidates,
+    rows: Ints,
+    label: NDArray[np.bool_],
+    weight: Floats,
+    *,
+    file: str,
+    texts: int,
+    matcher: Matcher | None = None,
+    seed: int = 0,
+) -> MatchedLinks:
+    """Move the matcher by labelled pairs, and choose thresholds.
 
     Args:
-        aimed: the target precision; None: the threshold has the highest F1.
-        threshold: the score.
-        precision: of the links among all candidates.
+        candidates: of the file.
+        rows: (m,) positions of the labelled pairs.
+        label: (m,) whether they are duplicates.
+        weight: (m,) candidates that each was drawn for.
+        file: name of the file.
+        texts: number of its distinct texts.
+        matcher: that drew the pairs; None: the generic one.
+        seed: of the draws from the posterior.
     """
-
-    aimed: float | None
-    threshold: float
-    precision: IntervalEstimate
-
-
-@dataclass(frozen=True)
-class MatchedLinks:
-    """Links by a matcher that labels have moved.
-
-    Args:
-        matcher: its numbers, as `Matcher.to_json` gives them.
-        decision: the threshold with the highest F1 that is expected, and the calibration of the log odds.
-        links: thresholds for a dedupe.
-        promised: precision to expect from each of them on.
-    """
-
-    matcher: Mapping[str, Any]
-    decision: Decision
-    links: LabelledLinks
-    promised: tuple[LinkEstimate, ...]
-
-    @classmethod
-    def of(
-        cls,
-        candidates: MatchedCandidates,
-        rows: Ints,
-        label: NDArray[np.bool_],
-        weight: Floats,
-        *,
-        file: str,
-        texts: int,
-        matcher: Matcher | None = None,
-        seed: int = 0,
-    ) -> "MatchedLinks":
-        """Move the matcher by labelled pairs, and choose thresholds.
-
-        Args:
-            candidates: of the file.
-            rows: (m,) positions of the labelled pairs.
-            label: (m,) whether they are duplicates.
-            weight: (m,) candidates that each was drawn for.
-            file: name of the file.
-            texts: number of its distinct texts.
-            matcher: that drew the pairs; None: the generic one.
-            seed: of the draws from the posterior.
-        """
-        columns = candidates.columns
-        if matcher is None:
-            matcher = generic_matcher(vectors=True)
-            matcher = matcher if set(matcher.names) <= set(columns) else generic_matcher(vectors=False)
-        fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
-        for number in range(FOLDS):  # each pair by a matcher of the other folds
-            here = fold == number
-            others = matcher.answered(columns, rows[~here], label[~here])
-            scores[here] = others.log_odds({name: column[rows[here]] for name, column in columns.items()})
-        stored = matcher.answered(columns, rows, label).to_json()
-        score = Matcher.from_json(stored).log_odds(columns)
-        curve = Curve.of(scores, label, weight, scale=LOG_ODDS, seed=seed)
-        known = (score, candidates.weight), (score[rows], label)
-        return cls(stored, *curve_links(curve, *known, drawn=(file, texts, NEAREST)))
+    columns = candidates.columns
+    if matcher is None:
+        matcher = generic_matcher(vectors=True)
+        matcher = matcher if set(matcher.names) <= set(columns) else generic_matcher(vectors=False)
+    fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
+    for number in range(FOLDS):  # each pair by a matcher of the other folds
+        here = fold == number
+        others = matcher.answered(columns, rows[~here], label[~here])
+        scores[here] = others.log_odds({name: column[rows[here]] for name, column in columns.items()})
+    stored = Matcher.from_json(matcher.answered(columns, rows, label).to_json())  # with the digits that are kept
+    score = stored.log_odds(columns)
+    curve = Curve.of(scores, label, weight, scale=LOG_ODDS, seed=seed)
+    known = (score, candidates.weight), (score[rows], label)
+    return MatchedLinks(stored, *curve_links(curve, *known, drawn=(file, texts, NEAREST)))
 
 
 @dataclass(frozen=True)
@@ -226,7 +194,7 @@ def curve_links(
     pairs: tuple[Floats, NDArray[np.bool_]],
     *,
     drawn: tuple[str, int, int],
-) -> tuple[Decision, LabelledLinks, tuple[LinkEstimate, ...]]:
+) -> tuple[Decision, LabelledLinks]:
     """Choose the threshold with the highest F1 and those for target precisions, with the precision to expect from each.
 
     Args:
@@ -269,6 +237,6 @@ def curve_links(
         else:
             at = int(np.argmax(np.where(enough, assured, -1.0)))
             links.append(TargetLinks(aimed, None, float(assured[at]), float(recall[at])))
-    represented = round(float(weight.sum()))
-    found = LabelledLinks(*drawn, represented, len(label), float(threshold[best]), tuple(links), assured=True)
-    return replace(curve.line, threshold=found.f1_threshold), found, tuple(promised)
+    counts, highest = (round(float(weight.sum())), len(label)), float(threshold[best])
+    found = LabelledLinks(*drawn, *counts, highest, tuple(links), assured=True, promised=tuple(promised))
+    return replace(curve.line, threshold=highest), found

@@ -11,7 +11,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import DUPLICATE, Decisions
-from twicetold.evaluation.stored import json_object, objects, record
+from twicetold.evaluation.stored import json_object, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.matching.matcher import LEAST_SCALE, SCORE, Matcher
@@ -47,7 +46,6 @@ class CalibrationRecord:
         same: share of the pairs that says the same, with the weights of the draw.
         accuracy: of the decision, on other pairs of the kind.
         links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
-        expected: aimed precision of links, or None for the highest F1 -> the precision from its threshold on.
         matched: links by a matcher that the labels have moved, if it drew the pairs.
     """
 
@@ -58,8 +56,7 @@ class CalibrationRecord:
     same: float | None = None
     accuracy: float | None = None
     links: LabelledLinks | None = None
-    expected: Mapping[float | None, IntervalEstimate] = field(default_factory=dict)
-    matched: "MatcherRecord | None" = None
+    matched: "MatchedLinks | None" = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -70,8 +67,7 @@ class CalibrationRecord:
         """
         pairs = field_of(content, "pairs", dict, file="")
         accuracy = (content.get("fitted") or {}).get("accuracy") or {}
-        links = field_of(content, "links", dict | None, file="")
-        estimates = objects(content.get("promised") or [], "promised")
+        matched = field_of(content, "matched", dict | None, file="")
         return cls(
             file=field_of(pairs, "file", str, file=""),
             labelled=field_of(pairs, "count", int, file=""),
@@ -79,9 +75,8 @@ class CalibrationRecord:
             day=_day(pairs.get("labelled")),
             same=_number(pairs, "same"),
             accuracy=_number(accuracy, "value"),
-            links=None if links is None else record(LabelledLinks, links, "'links'"),
-            expected=dict(_expected(each) for each in estimates if each.get("precision") is not None),
-            matched=MatcherRecord.from_json(content, "matched"),
+            links=None if content.get("links") is None else _links(content),
+            matched=None if matched is None else MatchedLinks.from_json(matched),
         )
 
     def is_about(self, label: str | None) -> bool:
@@ -90,19 +85,19 @@ class CalibrationRecord:
 
 
 @dataclass(frozen=True)
-class MatcherRecord:
-    """A matcher that labels have moved, with the thresholds of its log odds.
+class MatchedLinks:
+    """Links by a matcher that labels have moved.
 
     Args:
         matcher: with its coefficients.
-        decision: default threshold and calibration of its log odds.
-        calibration: the record of the labels, with thresholds and precisions of links by it.
+        decision: the threshold with the highest F1 that is expected, and the calibration of its log odds.
+        links: thresholds for a dedupe, with the precision to expect from each.
         usual: mean and standard deviation of each feature among the pairs of validation; empty of other labels.
     """
 
     matcher: Matcher
     decision: Decision
-    calibration: CalibrationRecord
+    links: LabelledLinks
     usual: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -118,22 +113,21 @@ class MatcherRecord:
         ]
         return float(np.mean(shifts)) if shifts else 0.0
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields, ready for JSON."""
+        parts = {"decision": asdict(self.decision), "links": asdict(self.links), "usual": dict(self.usual)}
+        return {"matcher": self.matcher.to_json(), **parts}
+
     @classmethod
-    def from_json(cls, content: Mapping[str, Any], name: str) -> "MatcherRecord | None":
-        """Read a part of the record of a calibration; None if it has no such part.
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Invert `to_json`.
 
         Raises:
             ValueError: if something is of another type.
         """
-        if (stored := field_of(content, name, dict | None, file="")) is None:
-            return None
-        links = {each: stored.get(each) for each in ("links", "promised")}
-        return cls(
-            Matcher.from_json(field_of(stored, "matcher", dict, file="")),
-            record(Decision, field_of(stored, "decision", dict, file=""), "'decision'"),
-            CalibrationRecord.from_json({**content, **links, name: None}),
-            _usual(stored.get("usual") or {}),
-        )
+        matcher, decision = (field_of(stored, name, dict, file="") for name in ("matcher", "decision"))
+        usual, moved = _usual(stored.get("usual") or {}), Matcher.from_json(matcher)
+        return cls(moved, record(Decision, decision, "'decision'"), _links(stored), usual)
 
 
 @dataclass(frozen=True)
@@ -178,10 +172,9 @@ class ThresholdRecord:
         )
 
     @property
-    def matched(self) -> MatcherRecord | None:
-        """The matcher that labels have moved: those of a person, or else those of validation."""
-        labels = self.calibration or self.validation
-        return None if labels is None else labels.matched
+    def labels(self) -> CalibrationRecord | None:
+        """The labels of a person that say something of the links of a file, or else those of validation."""
+        return self.calibration if self.calibration and self.calibration.links else self.validation
 
     def calibrated(self, label: str | None) -> CalibrationRecord | None:
         """Return the labels that the decision was fitted on again; None if it was not, though another may have been."""
@@ -275,14 +268,10 @@ def _read(
             raise ValueError(f"{name}: {error}") from error
 
 
-def _expected(values: Mapping[str, Any]) -> tuple[float | None, IntervalEstimate]:
-    aimed, precision = values.get("aimed"), field_of(values, "precision", dict, file="")
-    if not (aimed is None or is_number(aimed)):
-        raise ValueError(f"expected a number as 'aimed' in 'promised', got {aimed!r:.80}")
-    found = record(IntervalEstimate, precision, "a precision in 'promised'")
-    if not 0 <= found.low <= found.value <= found.high <= 1:
-        raise ValueError(f"expected 0 <= low <= value <= high <= 1 in 'promised', got {dict(precision)}")
-    return aimed, found
+def _links(values: Mapping[str, Any]) -> LabelledLinks:
+    links = field_of(values, "links", dict, file="")
+    beside = values.get("promised") or []  # where an earlier version has it
+    return record(LabelledLinks, {"promised": beside, **links}, "'links'")
 
 
 def _usual(values: Any) -> dict[str, tuple[float, float]]:

@@ -31,7 +31,7 @@ OBSERVERS = (
     "twicetold.index",
     *(
         f"twicetold.labels.{name}"  # `matched_links` moves the matcher of `evaluate`
-        for name in ("assessment", "calibration", "decision_file", "estimates", "labelling", "review", "sampling")
+        for name in ("calibration", "decision_file", "estimates", "labelling", "review", "sampling")
     ),
     "twicetold.commands",
     "twicetold_lab.grid.standalone",

@@ -204,9 +204,9 @@ def _links_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> It
         f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
         f"of {code(links.file)}{_day(calibration)}.\n"
     )
-    rows = [["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, calibration), "–"]]
+    rows = [["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, links), "–"]]
     for each in links.links:
-        expected = _expected(each.aimed, calibration)
+        expected = _expected(each.aimed, links)
         on_labels = (number(each.precision), *expected, number(each.recall))
         rows.append([f"{each.aimed:g}", _rounded(each.threshold), *on_labels])
     heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
@@ -221,9 +221,9 @@ def _links_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> It
     )
 
 
-def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str, str]:
+def _expected(target: float | None, links: LabelledLinks) -> tuple[str, str]:
     """Return the precision that is to be expected from a threshold on, and its interval."""
-    if (expected := calibration.expected.get(target)) is None:
+    if (expected := links.expected(target)) is None:
         return "–", "–"
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
 

@@ -5,14 +5,14 @@ A config names it or not (`matched`), since whoever runs it runs the code of all
 Shape letters: n texts, P pairs.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.labels.matched_links import MatchedCandidates, MatchedLinks
+from twicetold.labels.matched_links import MatchedCandidates, matched_links
 from twicetold.matching.comparison import Comparison
 from twicetold.neighbours.grouping import Ints
 from twicetold.trained.fitted import static_vectors
@@ -69,7 +69,7 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     if min(positives := int(same.sum()), count - positives) < FEWEST:
         return None
     rows, name = np.arange(count), f"validation of {corpus.name}"
-    links = MatchedLinks.of(
+    links = matched_links(
         MatchedCandidates(comparison.columns, np.ones(count), rows),
         rows,
         same,
@@ -80,4 +80,4 @@ def matched_on_validation(texts: ReadTexts, corpus: Corpus, *, about: str) -> di
     )
     usual = {column: [float(each.mean()), float(each.std())] for column, each in comparison.columns.items()}
     pairs = {"file": name, "count": count, "duplicates": positives}
-    return {"pairs": pairs, "about": about, "matched": {**asdict(links), "usual": usual}}
+    return {"pairs": pairs, "about": about, "matched": {**links.to_json(), "usual": usual}}

@@ -1,8 +1,6 @@
 """`twicetold calibrate` as a person uses it."""
 
 import json
-from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -10,8 +8,6 @@ from typer.testing import CliRunner
 import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.commands.calibrate import _intervals
-from twicetold.labels.calibration import read_pairs
 from twicetold_lab.reporting.model_card import model_card
 
 
@@ -30,10 +26,9 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["pairs"], found["out"]) == (59, "new")
-    assert set(found["fitted"]) == {"accuracy", "precision", "recall", "f1", "brier", "log_loss"}
+    assert set(found["fitted"]) == set(found["stored"]) == {"accuracy", "precision", "recall", "log_loss"}
     assert "59 pairs, 40 duplicates" in done.stderr
-    assert "after: corrected for the choice on these labels. About 177 more labels would halve the" in done.stderr
-    assert "The model is in new" in done.stderr
+    assert "after: on labels that a decision was not fitted to. The model is in new" in done.stderr
     assert "dedupe and index have no threshold for a precision: only pairs that label drew from" in done.stderr
     new, old = library.load(tmp_path / "new"), library.load(model)
     after, before = (model_card(each.folder) for each in (new, old))
@@ -68,12 +63,11 @@ def test_a_model_folder_is_replaced_only_if_asked(run, pairs, tmp_path, monkeypa
     again = runner.invoke(app, command)
     assert again.exit_code == 1
     assert "or replace it with --force" in again.stderr
-    assert runner.invoke(app, [*command, "--force", "--aim", "f1"]).exit_code == 0
-    assert json.loads((tmp_path / "new" / "calibration.json").read_text())["aim"] == "f1"
+    assert runner.invoke(app, [*command, "--force"]).exit_code == 0
     assert (tmp_path / "new" / layout.WEIGHTS).is_file()
 
 
-def test_what_is_no_better_is_not_written_unless_asked(run, pairs, tmp_path, monkeypatch):
+def test_what_is_no_better_is_not_written(run, pairs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()
     assert runner.invoke(app, ["calibrate", str(run()), str(pairs), "-o", "good"]).exit_code == 0
@@ -81,24 +75,9 @@ def test_what_is_no_better_is_not_written_unless_asked(run, pairs, tmp_path, mon
     done = runner.invoke(app, [*again, "--json"])
     assert done.exit_code == 3
     assert not (tmp_path / "new").exists()
-    found = json.loads(done.stdout)
-    assert (found["better"], found["written"]) == (False, False)
-    assert "intervals. Nothing was written" in done.stderr
-    assert "do not show that the new threshold and probabilities are better than the stored ones" in done.stderr
-    assert "log loss +0." in done.stderr
-    assert "--anyway" in done.stderr
-    done = runner.invoke(app, [*again, "--anyway", "--json"])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["written"]
-    assert "The model is in new" in done.stderr
-    assert "do not show that" in done.stderr
-    assert (tmp_path / "new" / layout.DECISION).is_file()
-
-
-def test_no_more_labels_are_asked_for_than_the_file_has_candidates(pairs):
-    read = read_pairs(pairs)
-    for candidates, said in (([36, 200], "About 177 more labels"), ([35, 200], "176 more pairs of the file can be")):
-        assert said in _intervals(replace(read, draw=SimpleNamespace(candidates=candidates)))
+    assert not json.loads(done.stdout)["written"]
+    assert "was not fitted to. Nothing was written" in done.stderr
+    assert "do not show that the new probabilities are better than the stored ones" in done.stderr
 
 
 def test_labels_by_which_a_higher_score_is_less_alike_are_refused(tmp_path, monkeypatch):

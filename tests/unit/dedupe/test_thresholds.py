@@ -11,7 +11,7 @@ from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds, target_links
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate, MeasuredLinks
-from twicetold.evaluation.thresholds import GroupingThreshold, LabelledLinks, TargetLinks
+from twicetold.evaluation.thresholds import GroupingThreshold, LabelledLinks, LinkEstimate, TargetLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecord
 
@@ -42,7 +42,8 @@ DRAWN = replace(LABELLED, texts=100, links=(TargetLinks(0.9, 0.75, 0.93, 0.3),),
 def evidence(*, dedupe=None, links=None, low=None, unlabelled=False):
     """Evidence of thresholds over all pairs of validation, of labelled pairs of a file, of both or none."""
     expected = {} if low is None else {0.9: IntervalEstimate(0.94, low, 0.97), None: IntervalEstimate(0.8, 0.7, 0.9)}
-    calibration = None if links is None else CalibrationRecord("pairs.csv", 50, links=links, expected=expected)
+    promised = tuple(LinkEstimate(aimed, 0.5, precision) for aimed, precision in expected.items())
+    calibration = links and CalibrationRecord("pairs.csv", 50, links=replace(links, promised=promised))
     return Thresholds("", ThresholdRecord("news", None, dedupe, calibration), unlabelled)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import accuracy_score, f1_score
 
-from twicetold.evaluation.decision import Decision, decide, decide_counts, decide_weighted
+from twicetold.evaluation.decision import Decision, decide, decide_counts, decide_weighted, effective_size
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.stored import record
 
@@ -95,23 +95,31 @@ def test_bad_scores_and_labels_are_refused():
         Decision(0, 1, 0).duplicate([np.nan])
 
 
-@given(labelled, st.sampled_from(AIMS), st.sampled_from([1.0, 0.3, 1e5]))
-def test_with_equal_weights_the_decision_is_that_without(rows, aim, weight):
+@given(labelled, st.sampled_from([1.0, 0.3, 1e5]))
+def test_with_equal_weights_the_decision_is_that_without(rows, weight):
     scores, labels = np.array(rows, dtype=float).T
-    expected = decide_counts(ScoreCounts.of(scores, labels), aim=aim)
-    got = decide_weighted(scores, labels.astype(bool), np.full(len(rows), weight), aim=aim)
+    expected = decide_counts(ScoreCounts.of(scores, labels), aim="f1")
+    got = decide_weighted(scores, labels.astype(bool), np.full(len(rows), weight))
     assert got.threshold == expected.threshold
     assert got.slope == pytest.approx(expected.slope, rel=1e-4, abs=1e-6)
     assert got.intercept == pytest.approx(expected.intercept, rel=1e-4, abs=1e-6)
 
 
-@given(labelled, st.sampled_from(AIMS), st.randoms(use_true_random=False))
-def test_a_weight_of_three_is_three_pairs(rows, aim, chance):
+@given(labelled, st.randoms(use_true_random=False))
+def test_a_weight_of_three_is_three_pairs(rows, chance):
     scores, labels = np.array(rows, dtype=float).T
     weights = np.array([chance.randint(1, 4) for _ in rows])
     repeated = ScoreCounts.of(np.repeat(scores, weights), np.repeat(labels, weights))
-    got = decide_weighted(scores, labels.astype(bool), weights.astype(float), aim=aim)
-    assert got.threshold == decide_counts(repeated, aim=aim).threshold
+    got = decide_weighted(scores, labels.astype(bool), weights.astype(float))
+    assert got.threshold == decide_counts(repeated, aim="f1").threshold
+
+
+def test_labels_of_unequal_weight_tell_as_much_as_fewer_of_equal_weight():
+    assert effective_size(np.full(50, 7.0)) == pytest.approx(50)
+    weight = np.where(np.arange(10_000) % 10 == 0, 9.0, 1.0)
+    share = np.random.default_rng(0).random((500, len(weight))) < 0.3
+    spread = np.average(share, axis=1, weights=weight).std()
+    assert effective_size(weight) == pytest.approx(0.3 * 0.7 / spread**2, rel=0.2)
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0])

@@ -84,8 +84,9 @@ def test_the_file_says_with_what_probability_each_pair_was_labelled(begin):
     state = begin(pairs=40)
     answer(state, 30)
     read = read_pairs(state.out)
-    in_file = np.bincount(read.stratum, read.weight, minlength=len(state.candidates))
-    met = np.bincount(read.stratum, minlength=len(state.candidates)) > 0
+    bands = [state.pairs[number].band for number in read.numbers]
+    in_file = np.bincount(bands, read.weight, minlength=len(state.candidates))
+    met = np.bincount(bands, minlength=len(state.candidates)) > 0
     np.testing.assert_allclose(in_file[met], np.array(state.candidates)[met])
     assert read.label.tolist() == [state.labels[number] for number in range(30)]
 

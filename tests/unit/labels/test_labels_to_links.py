@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from hydra.utils import instantiate
 import twicetold
 from twicetold import layout
 from twicetold.evaluation.decision import decide
-from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.index.info import index_info
@@ -95,7 +95,7 @@ def calibrated(model, texts, truth, out, *, pairs=200, drawn=True):
         draw_file(file).unlink()
     os.utime(file, (0, 1_735_700_000))
     labels = read_pairs(file)
-    save_calibrated(model, out, calibrate(model, labels), labels, file=file, aim="accuracy")
+    save_calibrated(model, out, calibrate(model, labels), labels, file=file)
     return twicetold.load(out)
 
 
@@ -136,13 +136,12 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
-        calibration = new.record.calibration
-        expected, links = calibration.expected, calibration.links
-        aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
+        links = new.record.calibration.links
+        aims = [link.aimed for link in links.links if link.threshold is not None and links.expected(link.aimed)]
         for options in ({}, *({"precision": aim} for aim in aims)):
             threshold = (found := new.dedupe(texts, **options)).summary.threshold
             assert threshold.chosen_for == "links"
-            assert threshold.expected.value == pytest.approx(expected[options.get("precision")].value)
+            assert threshold.expected.value == pytest.approx(links.expected(options.get("precision")).value)
             true = true_precision(found, truth, model, texts)
             held.append(threshold.expected.low <= true <= threshold.expected.high)
             kept.append(true >= options.get("precision", 0))
@@ -161,17 +160,6 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     card = model_card(new.folder)
     assert f"| {threshold.score:.4g} |" in card
     assert f"| {expected.value:.3f} | {interval} |" in card
-
-
-def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path):
-    texts, truth = made(seed=10, **ALIKE)
-    new = calibrated(model, texts, truth, tmp_path / "new")
-    whole, half = (new.dedupe(some).summary.threshold for some in (texts, texts[::2]))
-    assert whole.score == half.score
-    for name in ("low", "value", "high"):
-        expected = carried_over(getattr(whole.expected, name), measured_on=300, texts=150)
-        assert getattr(half.expected, name) == pytest.approx(expected)
-        assert expected > getattr(whole.expected, name)
 
 
 def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model, tmp_path):
@@ -244,6 +232,15 @@ def test_the_evidence_is_said(model, tmp_path):
     assert of_links(plain.record) == of_pairs(plain.record)
 
 
+def test_what_an_earlier_version_wrote_beside_the_links_is_read(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    stored = new.folder / layout.CALIBRATION
+    content = json.loads(stored.read_text())
+    write_json(stored, content | {"promised": content["links"].pop("promised")})
+    assert twicetold.load(new.folder).record == new.record
+
+
 def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(model, tmp_path):
     texts, truth = made(seed=10, **ALIKE)
     calibrated(model, texts, truth, tmp_path / "new")
@@ -255,6 +252,15 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
     assert calibrate(twicetold.load(other), labels).links is None
 
 
+HALF = {"value": 0.5, "low": 0.4, "high": 0.7}
+
+
+def promising(promised):
+    """The record of labels that say this of their thresholds."""
+    links = LabelledLinks("a", 2, 5, 1, 1, 0.5, ())
+    return {"pairs": PAIRS, "links": {**asdict(links), "links": [], "promised": promised}}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -263,13 +269,11 @@ def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(mo
         ({"pairs": PAIRS, "links": {"links": []}}, "expected the fields"),
         ({"pairs": {**PAIRS, "labelled": "soon"}}, "expected a day such as 2026-01-31 as 'labelled'"),
         ({"pairs": {**PAIRS, "labelled": 7}}, "expected a day such as 2026-01-31 as 'labelled'"),
-        ({"pairs": PAIRS, "promised": 3}, "expected a list of objects as 'promised'"),
-        ({"pairs": PAIRS, "promised": [{"aimed": "a", "precision": {}}]}, "expected a number as 'aimed'"),
-        ({"pairs": PAIRS, "promised": [{"aimed": 0.8, "precision": {"value": 0.5}}]}, "expected the fields"),
-        (
-            {"pairs": PAIRS, "promised": [{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}]},
-            "expected 0 <= low <= value",
-        ),
+        (promising(3), "expected a list of objects as 'promised'"),
+        (promising([{"aimed": "a", "threshold": 0, "precision": HALF}]), "expected a finite number as 'aimed'"),
+        (promising([{"aimed": 0.8, "threshold": 0, "precision": {"value": 0.5}}]), "expected the fields"),
+        (promising([{"aimed": 0.8, "threshold": 0, "precision": 3}]), "expected 'precision' in promised to be of type"),
+        (promising([{"aimed": None, "threshold": 0, "precision": HALF | {"low": 0.6}}]), "expected 0 <= low <= value"),
     ],
 )
 def test_a_damaged_record_is_named(content, message, model):

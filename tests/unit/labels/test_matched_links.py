@@ -13,7 +13,7 @@ from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import features_file, labelling
-from twicetold.labels.matched_links import Curve, MatchedCandidates, MatchedLinks, curve_links
+from twicetold.labels.matched_links import Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import STRATA, draw_by_probability
 from twicetold.matching.matcher import Matcher
 
@@ -40,7 +40,7 @@ def labelled(columns, same, matcher, *, pairs, seed=0):
     weight = (drawn.sizes / np.maximum(np.bincount(drawn.band, minlength=STRATA), 1))[drawn.band]
     whole = MatchedCandidates(columns, np.ones(len(same)), drawn.rows)
     about = {"file": "f", "texts": 10, "matcher": matcher, "seed": seed}
-    return MatchedLinks.of(whole, drawn.rows, same[drawn.rows], weight, **about)
+    return matched_links(whole, drawn.rows, same[drawn.rows], weight, **about)
 
 
 def test_strata_have_equal_shares_and_a_larger_draw_begins_with_a_smaller_one():
@@ -61,8 +61,8 @@ def test_a_promise_is_kept_and_the_interval_holds_the_truth(matcher):
     for seed in range(30):
         columns, same = candidates(seed)
         links = labelled(columns, same, matcher, pairs=150, seed=seed)
-        score = Matcher.from_json(links.matcher).log_odds(columns)
-        for promise in links.promised:
+        score = links.matcher.log_odds(columns)
+        for promise in links.links.promised:
             true = same[score >= promise.threshold].mean()
             if promise.aimed is None:
                 default.append(promise.precision.low <= true <= promise.precision.high)
@@ -77,7 +77,7 @@ def test_a_promise_is_kept_and_the_interval_holds_the_truth(matcher):
 
 def test_labels_move_the_matcher_towards_what_counts_in_the_file(matcher):
     columns, same = candidates(0)
-    moved = Matcher.from_json(labelled(columns, same, matcher, pairs=200).matcher)
+    moved = labelled(columns, same, matcher, pairs=200).matcher
     before, after = (matcher.log_odds(columns), moved.log_odds(columns))
     assert moved.coefficients[2] > 1.2
     top = same.sum() // 2
@@ -89,7 +89,7 @@ def test_no_threshold_is_named_where_none_is_assured(matcher):
     coin = np.random.default_rng(0).random(len(columns["one"])) < 0.5
     links = labelled(columns, coin, matcher, pairs=150)
     assert [link.threshold for link in links.links.links] == [None] * 3
-    assert [promise.aimed for promise in links.promised] == [None]
+    assert [promise.aimed for promise in links.links.promised] == [None]
     assert all(link.precision < 0.8 for link in links.links.links)
 
 
@@ -100,7 +100,7 @@ def test_labels_that_no_feature_tells_are_not_told_by_the_matcher_that_they_move
     prior = np.append(0, random.normal(0, 0.3, 60))
     begin = Matcher(tuple(columns), np.zeros(60), np.ones(60), prior, prior, np.zeros((0, 61)), 1.0)
     whole = MatchedCandidates(columns, np.ones(300), np.arange(200))
-    links = MatchedLinks.of(
+    links = matched_links(
         whole, np.arange(200), random.random(200) < 0.5, np.ones(200), file="f", texts=10, matcher=begin
     )
     assert links.decision.slope < 0.2
@@ -143,8 +143,8 @@ def test_of_cuts_that_are_equally_good_the_highest_counts_and_no_score_is_at_a_t
     score = np.repeat([4.0, 2.0, -8.0], 40) + np.linspace(0, 1e-3, 120)
     label = score > 0
     curve = Curve.of(score, label, np.ones(120), scale=LOG_ODDS)
-    _, links, promised = curve_links(curve, (score, np.ones(120)), (score, label), drawn=("f", 10, 5))
-    thresholds = [each.threshold for each in promised]
+    _, links = curve_links(curve, (score, np.ones(120)), (score, label), drawn=("f", 10, 5))
+    thresholds = [each.threshold for each in links.promised]
     assert links.f1_threshold == thresholds[0] == pytest.approx(-3, abs=0.01)
     assert not np.isin(thresholds, score).any()
 
@@ -178,7 +178,7 @@ def calibrated(tmp_path_factory):
     for number, pair in enumerate(state.pairs):
         state.label(number, pair.left.split()[:3] == pair.right.split()[:3])
     labels, model = read_pairs(file), twicetold.load(folder / "model")
-    save_calibrated(model, folder / "new", calibrate(model, labels), labels, file=file, aim="accuracy")
+    save_calibrated(model, folder / "new", calibrate(model, labels), labels, file=file)
     return twicetold.load(folder / "new"), texts, file
 
 
@@ -187,10 +187,10 @@ def test_a_dedupe_links_by_the_matcher_that_labels_have_moved(calibrated):
     record = model.record.calibration.matched
     result = model.dedupe(texts, precision=0.9)
     threshold = result.summary.threshold
-    target = next(link for link in record.calibration.links.links if link.aimed == 0.9)
+    target = next(link for link in record.links.links if link.aimed == 0.9)
     assert threshold.score == target.threshold
     assert threshold.assured
-    assert threshold.expected.value == pytest.approx(record.calibration.expected[0.9].value)
+    assert threshold.expected.value == pytest.approx(record.links.expected(0.9).value)
     right = [texts[a].split()[:3] == texts[b].split()[:3] for a, b in zip(result.links.left, result.links.right)]
     assert np.mean(right) >= 0.9
     assert model.dedupe(texts).summary.threshold.score == record.decision.threshold

@@ -18,12 +18,13 @@ from safetensors.numpy import load_file, save_file
 import twicetold
 from twicetold import layout
 from twicetold.dedupe.pairs import LOG_ODDS
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import TEMPORARY
 from twicetold.matching.generic import generic_matcher
 from twicetold.staged import folder_dedupe as module
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
-from twicetold.trained.threshold_record import CalibrationRecord, MatcherRecord
+from twicetold.trained.threshold_record import CalibrationRecord, MatchedLinks
 
 SIMILARITY = 0.97  # from which there are many groups
 
@@ -113,7 +114,8 @@ def test_without_a_model_it_goes_on_after_a_stop_at_any_stage(many, parts, tmp_p
 
 def test_a_model_with_a_matcher_groups_a_folder_as_one_file(run, many, parts, deduped, monkeypatch):
     model, record = run(), CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
-    moved = MatcherRecord(generic_matcher(vectors=False), LOG_ODDS, record, {})
+    links = LabelledLinks("in.csv", 90, 5, 400, 20, 0.0, ())
+    moved = MatchedLinks(generic_matcher(vectors=False), LOG_ODDS, links)
     read = "twicetold.trained.threshold_record._read"
     of_file = {layout.MATCHER: replace(record, matched=moved)}
     monkeypatch.setattr(read, lambda _, name, *further, **also: of_file.get(name))

@@ -70,7 +70,7 @@ def f1(groups, corpus) -> float:
 
 
 def test_labels_of_validation_give_the_models_score_a_weight_and_the_dedupe_goes_by_them(model, names, tmp_path):
-    record = model.record.matched
+    record = model.record.labels.matched
     weight = dict(zip(record.matcher.names, record.matcher.coefficients[1:], strict=True))
     assert max(abs(value) for name, value in weight.items() if name.startswith("score")) > 0.05
     texts = list(names.texts_of("test"))
@@ -100,9 +100,18 @@ def test_without_a_matcher_a_model_folder_has_the_same_other_files(names, tmp_pa
 
 def test_a_target_precision_has_the_threshold_that_validation_assures(model, names):
     threshold = model.dedupe(list(names.texts_of("test")), precision=0.9).summary.threshold
-    [target] = [link for link in model.record.validation.matched.calibration.links.links if link.aimed == 0.9]
+    [target] = [link for link in model.record.validation.matched.links.links if link.aimed == 0.9]
     assert threshold.score == target.threshold
     assert threshold.assured
+
+
+def test_labels_that_say_nothing_of_a_file_leave_the_matcher_of_validation(model, names, tmp_path):
+    folder, texts = shutil.copytree(model.folder, tmp_path / "calibrated"), list(names.texts_of("test"))
+    pairs = {"file": "pairs.csv", "count": 50}
+    (folder / layout.CALIBRATION).write_text(json.dumps({"pairs": pairs}))  # not drawn with the model
+    result, before = twicetold.load(folder).dedupe(texts), model.dedupe(texts)
+    assert result.summary.threshold == before.summary.threshold
+    np.testing.assert_array_equal(result.group, before.group)
 
 
 def test_texts_unlike_those_of_validation_are_grouped_as_without_a_model(model):
@@ -119,7 +128,7 @@ def test_texts_unlike_those_of_validation_are_grouped_as_without_a_model(model):
 
 
 def test_the_shift_of_features_is_in_standard_deviations_of_those_of_validation(model):
-    record = model.record.matched
+    record = model.record.labels.matched
     once, twice = (
         {name: np.array([mean + by * spread] * 3) for name, (mean, spread) in record.usual.items() if spread > 0.01}
         for by in (1, -2)
@@ -160,7 +169,7 @@ def test_a_model_that_scores_pairs_only_groups_by_the_matcher(model, names):
 
 
 def test_a_matcher_of_vectors_that_are_not_installed_gives_way_to_the_similarities(model, names, monkeypatch, tmp_path):
-    if "cosine" not in model.record.matched.matcher.names:
+    if "cosine" not in model.record.labels.matched.matcher.names:
         pytest.skip(f"needs {PACKAGE}, with {', '.join(FILES)}")
     monkeypatch.setattr("twicetold.trained.fitted._installed", lambda: None)
     assert model.dedupe(list(names.texts_of("test"))).summary.threshold.labelled_pairs
