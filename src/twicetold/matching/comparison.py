@@ -190,7 +190,7 @@ class Comparison:
 
     @property
     def terms(self) -> Terms:
-        """Of the texts."""
+        """Terms of the texts."""
         return self.views[0].terms
 
     @property
