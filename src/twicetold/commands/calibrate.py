@@ -57,7 +57,7 @@ def calibrate(
     The new folder is a copy of the model with another decision. The numbers of the new decision are what it is worth
     on other pairs of the kind, not on those that it was chosen on. If its log loss on these is not lower than that of
     the stored one by its standard error, nothing is written, and the exit code is 3. A model that was fitted without
-    labels is calibrated by any labels by which a higher score is more alike.
+    labels, or that drew the pairs, is calibrated by any labels by which a higher score is more alike.
 
     Pairs that label --compare VECTORS drew need no MODEL: what their cosine means is written to a .json file, for
     dedupe and for use without this program.
@@ -86,15 +86,15 @@ def calibrate(
         return
     with progress(f"fitting the decision to {pairs}"):
         result = fit(loaded, read)
-    guessed = loaded.decisions.of().unlabelled  # by a model without labels: any label says more
-    better = result.alike and (guessed or result.better or result.contradicted is True)
-    if better:
+    sure = loaded.decisions.of().unlabelled or result.links is not None  # any label of the file says more
+    written = result.alike and (sure or result.better)
+    if written:
         save_calibrated(loaded, out, result, read, file=pairs, force=force)
-    _show(result, read, f"The model is in {out}" if better else "Nothing was written")
+    _show(result, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
         told = {"out": str(out), "pairs": len(read.label), "bad_rows": read.bad.count}
-        print(json_text({**told, "written": better, **result.to_json()}))
-    if better:
+        print(json_text({**told, "written": written, **result.to_json()}))
+    if written:
         tell(*_links(result, kept=bool(loaded.thresholds or loaded.record.validation)))
         return
     tell(
@@ -126,13 +126,11 @@ def _decide(pairs: "CalibrationPairs", out: Path, *, as_json: bool) -> None:
 
 def _links(result: "Calibration", *, kept: bool) -> list[str]:
     """Return the lines on the use of the labels by dedupe and index."""
-    if result.links is None or not result.better_links:
-        stay = "dedupe and index keep the thresholds of validation: "
-        if result.links is not None:
-            return [f"{stay}these pairs do not contradict them"]
+    if result.links is None:
+        stay = "keep the thresholds of validation" if kept else "have no threshold for a precision"
         return [
-            f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label "
-            "drew from a file with this model, with the draw beside them, tell about all pairs of a file"
+            f"dedupe and index {stay}: only pairs that label drew from a file with this model, with the draw beside "
+            "them, tell about all pairs of a file"
         ]
     if (matched := result.matched) is None:
         return [_promises("dedupe and index now link pairs", "a score of {:.4g}".format, result.links)]

@@ -24,21 +24,19 @@ from twicetold.evaluation.decision import Decision, decide_weighted, effective_s
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.intervals import exact_interval
-from twicetold.evaluation.pair_metrics import log_losses, squared_errors
+from twicetold.evaluation.pair_metrics import log_losses
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
 from twicetold.labels.matched_links import FOLDS, Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.neighbours.nearest import row_dots
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import search_vectors
 from twicetold.trained.threshold_record import MatchedLinks
 from twicetold.trained.vectors_identity import fingerprint
 
@@ -124,8 +122,6 @@ class Calibration:
         error: standard error of the difference of their log losses.
         links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
             of a file's links is right, or a higher score is not more alike.
-        contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
-            their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         matched: links by the matcher, which dedupe makes in place of those by similarity; None if it drew no pairs.
     """
 
@@ -135,7 +131,6 @@ class Calibration:
     fitted: Quality
     error: float
     links: LabelledLinks | None = None
-    contradicted: bool | None = None
     matched: MatchedLinks | None = None
 
     @property
@@ -147,11 +142,6 @@ class Calibration:
     def better(self) -> bool:
         """True if the log loss on pairs that the new decision was not fitted to is lower by its standard error."""
         return self.fitted.log_loss + self.error < self.stored.log_loss
-
-    @property
-    def better_links(self) -> bool:
-        """True if there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
-        return self.links is not None and self.contradicted is not False
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields, ready for JSON."""
@@ -240,8 +230,7 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs) -> Calibration:
     if draw.matched:
         among = drawn_candidates(pairs)
         matched = matched_links(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
-    contradicted = _contradicted(model, pairs)
-    return replace(found, links=links, contradicted=contradicted, matched=matched)
+    return replace(found, links=links, matched=matched)
 
 
 def require_enough(pairs: CalibrationPairs) -> None:
@@ -293,26 +282,6 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_], weight: Floats) -
     return IntervalEstimate(value, *exact_interval(value * size, (1 - value) * size))
 
 
-def _contradicted(model: LoadedModel, pairs: CalibrationPairs) -> bool | None:
-    """Return true if the probabilities over all pairs of validation texts, of dot products, are no use here.
-
-    That is, both their Brier score and their log loss are higher than those of the share of duplicates alone. A lower
-    bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is fitted
-    to, also where thresholds over all pairs make better groups. None if the model has no such probabilities.
-    """
-    if model.thresholds is None:
-        return None
-    queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
-    left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
-    probability = model.thresholds.decision.probability(row_dots(queries, left, documents, right))
-    share = np.full(len(probability), pairs.share)
-    return all(
-        np.average(loss(probability, pairs.label), weights=pairs.weight)
-        > np.average(loss(share, pairs.label), weights=pairs.weight)
-        for loss in (squared_errors, log_losses)
-    )
-
-
 def save_calibrated(
     model: LoadedModel,
     new: Path,
@@ -324,7 +293,7 @@ def save_calibrated(
 ) -> None:
     """Write a copy of the model's folder with the new decision and a record of how it was chosen.
 
-    Thresholds over all pairs of validation texts stay, unless the pairs contradict them and give others.
+    Thresholds over all pairs of validation texts stay, unless the pairs give others.
 
     Args:
         model: what was calibrated.
@@ -339,8 +308,6 @@ def save_calibrated(
         ValueError: if `new` is the model itself, a part of it, or a folder around it.
     """
     require_free_of(model.folder, new, force=force)
-    if not calibration.better_links:
-        calibration = replace(calibration, links=None, matched=None)
     record = {
         "pairs": {
             "file": file.name,

@@ -8,9 +8,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from hydra.utils import instantiate
+from typer.testing import CliRunner
 
 import twicetold
 from twicetold import layout
+from twicetold.commands import app
 from twicetold.evaluation.decision import decide
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions
@@ -177,15 +179,16 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     assert said == "the matcher was measured with groups by the rule average, not with components"
 
 
-@pytest.mark.parametrize("kind", [{}, ALIKE])
-def test_labels_that_do_not_contradict_thresholds_over_all_pairs_leave_them(kind, trained_on, tmp_path):
-    """They rest on more pairs, and on all of them."""
-    model, left = trained_on(**kind), []
-    for seed in range(6):
-        texts, truth = made(seed=10 + seed, **kind)
-        new = calibrated(model, texts, truth, tmp_path / f"new{seed}")
-        left.append(new.thresholds == model.thresholds and bool(new.thresholds.promised))
-    assert sum(left) >= 5
+def test_labels_of_the_file_are_taken_though_the_stored_decision_fits_as_well(model, tmp_path):
+    texts, truth = made(seed=12)
+    calibrated(model, texts, truth, tmp_path / "new")
+    file = tmp_path / "new.csv"
+    assert not calibrate(model, read_pairs(file)).better
+    command = ["calibrate", str(model.folder), str(file), "-o", str(tmp_path / "again")]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert twicetold.load(tmp_path / "again").record.labels.links.file == "headlines.csv"
+    draw_file(file).unlink()
+    assert CliRunner().invoke(app, [*command, "--force"]).exit_code == 3
 
 
 def test_all_that_dedupe_and_index_use_is_of_the_labels(model, tmp_path):
