@@ -32,7 +32,7 @@ from twicetold.matching.candidates import (
 )
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import Column
+from twicetold.matching.pair_features import Column, standing
 from twicetold.matching.records import all_features
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
@@ -44,6 +44,7 @@ from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
 COLUMNS = {"columns_equal": "equal", "columns_near": "near", "columns_contradict": "contradicting"}
+BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
@@ -202,8 +203,9 @@ class Comparison:
         unknown = np.flatnonzero(place < 0)
         score = np.empty(len(place), np.float64)
         score[place >= 0] = self.log_odds[place[place >= 0]]
-        if len(unknown):
-            score[unknown] = self._beside(one[unknown], other[unknown])
+        for start in range(0, len(unknown), BESIDE):
+            some = unknown[start : start + BESIDE]
+            score[some] = self._beside(one[some], other[some])
         return score
 
     def groups(self, probability: Floats | None = None, cut: float = CUT, rule: Rule = "average") -> Ints:
@@ -283,13 +285,33 @@ class Comparison:
         at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
         return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
 
+    @cached_property
+    def _of_text(self) -> tuple[Ints, Ints]:
+        """Candidates by text, and (N + 1,) where those of each text begin."""
+        text = np.concatenate([self.pairs.left, self.pairs.right])
+        order = np.argsort(text, kind="stable")
+        return order % max(len(self.pairs), 1), np.searchsorted(text[order], np.arange(len(self) + 1))
+
     def _beside(self, left: Ints, right: Ints) -> Floats:
-        """Return (P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
-        touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
-        both = lexical_rows(self.terms)
+        """Return (P,) log odds of pairs that are no candidates, each as if it alone joined those of its two texts."""
+        both, count, ends = lexical_rows(self.terms), len(left), np.concatenate([left, right])
         cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
         score = None if self.model is None else scores_of(self.model, left, right).astype(np.float32)
         new = Pairs(len(self.order), left, right, pair_dots(both, left, right), cosine, score=score)
-        pairs = new.before(self.pairs.where(touched))
-        columns = all_features(self.terms, pairs, self.also)
-        return self.matcher.log_odds({name: column[: len(left)] for name, column in columns.items()})
+        columns = all_features(self.terms, new, self.also)
+        candidate, first = self._of_text
+        number = first[ends + 1] - first[ends]
+        place = np.arange(number.sum()) + np.repeat(first[ends] - np.append(0, np.cumsum(number)[:-1]), number)
+        node, others = np.arange(2 * count), 2 * count + np.arange(len(place))  # each end with candidates of its own
+        around = replace(
+            new.before(self.pairs.where(candidate[place])),
+            count=2 * count + len(place),
+            left=np.append(node[:count], np.repeat(node, number)),
+            right=np.append(node[count:], others),
+        )
+        for name in ("lexical", "cosine", "score"):
+            if (similarity := getattr(around, name)) is not None:
+                columns |= {key: column[:count] for key, column in standing(around, similarity, name).items()}
+                middle = (self.columns[name] - self.columns[f"{name}_over"])[:1].sum()
+                columns[f"{name}_over"] = columns[name] - middle
+        return self.matcher.log_odds(columns)
