@@ -81,8 +81,8 @@ class Pairs:
         """(P,) one number for both texts of each."""
         return self.left * self.count + self.right
 
-    def where(self, kept: NDArray[np.bool_]) -> "Pairs":
-        """Return some of the pairs."""
+    def where(self, kept: NDArray[np.bool_ | np.int64]) -> "Pairs":
+        """Return some of the pairs, by a mask or by their positions."""
         return self._with(lambda name, column: column[kept])
 
     def before(self, others: "Pairs") -> "Pairs":

@@ -32,7 +32,7 @@ from twicetold.matching.candidates import (
 )
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import Column, pair_features
+from twicetold.matching.pair_features import Column, pair_features, standing
 from twicetold.matching.records import ROW, VERDICTS, agreement, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
@@ -43,6 +43,7 @@ from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
+BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
@@ -251,8 +252,9 @@ class Comparison:
         unknown = np.flatnonzero(place < 0)
         score = np.empty(len(place), np.float64)
         score[place >= 0] = self.log_odds[place[place >= 0]]
-        if len(unknown):
-            score[unknown] = self._beside(one[unknown], other[unknown])
+        for start in range(0, len(unknown), BESIDE):
+            some = unknown[start : start + BESIDE]
+            score[some] = self._beside(one[some], other[some])
         return score
 
     def groups(self, probability: Floats | None = None, cut: float = CUT, rule: Rule = "average") -> Ints:
@@ -333,16 +335,40 @@ class Comparison:
         at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
         return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
 
+    @cached_property
+    def _of_text(self) -> tuple[Ints, Ints]:
+        """Candidates by text, and (N + 1,) where those of each text begin."""
+        text = np.concatenate([self.pairs.left, self.pairs.right])
+        order = np.argsort(text, kind="stable")
+        return order % max(len(self.pairs), 1), np.searchsorted(text[order], np.arange(len(self) + 1))
+
     def _beside(self, left: Ints, right: Ints) -> Floats:
-        """Return (P,) log odds of pairs that are no candidates, beside the candidates of their texts."""
-        touched = np.isin(self.pairs.left, (ends := np.union1d(left, right))) | np.isin(self.pairs.right, ends)
-        new = [each.at(left, right).pairs for each in self.views]
-        new[0] = _scored(new[0], self.model)
-        views = [
-            replace(each, pairs=pairs.before(each.pairs.where(touched)))
-            for each, pairs in zip(self.views, new, strict=True)
-        ]
-        return self.matcher.log_odds({name: column[: len(left)] for name, column in _features(views).items()})
+        """Return (P,) log odds of pairs that are no candidates, each as if it alone joined those of its two texts."""
+        columns: dict[str, Column] = {}
+        for view, prefix in zip(self.views, ("", ROW), strict=False):
+            new = _scored(view.at(left, right).pairs, None if prefix else self.model)
+            found, around = pair_features(view.terms, new), self._around(new, view.pairs)
+            for name in ("lexical", "cosine", "score"):
+                if (similarity := getattr(around, name)) is not None:
+                    found |= {key: column[: len(left)] for key, column in standing(around, similarity, name).items()}
+                    middle = (self.columns[f"{prefix}{name}"] - self.columns[f"{prefix}{name}_over"])[:1].sum()
+                    found[f"{name}_over"] = found[name] - middle
+            columns |= {f"{prefix}{name}": column for name, column in found.items()}
+        return self.matcher.log_odds(columns)
+
+    def _around(self, new: Pairs, pairs: Pairs) -> Pairs:
+        """Return P pairs and after them the candidates of each one's texts, with texts of its own for each pair."""
+        count, ends = len(new), np.concatenate([new.left, new.right])
+        candidate, first = self._of_text
+        number = first[ends + 1] - first[ends]
+        place = np.arange(number.sum()) + np.repeat(first[ends] - np.append(0, np.cumsum(number)[:-1]), number)
+        node, others = np.arange(2 * count), 2 * count + np.arange(len(place))
+        return replace(
+            new.before(pairs.where(candidate[place])),
+            count=2 * count + len(place),
+            left=np.append(node[:count], np.repeat(node, number)),
+            right=np.append(node[count:], others),
+        )
 
 
 def _features(views: Sequence[View]) -> dict[str, Column]:

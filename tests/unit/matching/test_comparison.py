@@ -172,3 +172,26 @@ def test_pairs_that_are_no_candidates_are_scored_by_the_model_as_well() -> None:
     some = compared.where(compared.columns["score"] > -3)
     assert some.pairs.score is not None
     assert some.pairs.score.tolist() == some.columns["score"].tolist()
+
+
+def test_a_pair_that_is_no_candidate_scores_the_same_whichever_others_are_asked_about() -> None:
+    names = [
+        f"{colour} {thing} {size}" for colour in ("red", "blue") for thing in ("tent", "hose") for size in range(9)
+    ]
+    vectors = np.random.default_rng(0).normal(size=(len(names), 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    compared = Comparison.of(names, encode=lambda _, order: vectors[order], nearest=3)
+    left, right = np.triu_indices(len(names), 1)
+    assert np.count_nonzero(compared.candidate(left, right) < 0) > 100
+    together = compared.score(left, right)
+    alone = [compared.score(left[[pair]], right[[pair]])[0] for pair in range(0, len(left), 7)]
+    np.testing.assert_allclose(together[::7], alone, rtol=1e-6)
+    np.testing.assert_array_equal(compared.score(np.append(right, left), np.append(left, right)), np.tile(together, 2))
+
+
+def test_a_candidate_that_is_left_out_scores_what_it_scored_as_one() -> None:
+    compared = Comparison.of(TEXTS, read=lambda ordered, _: Lengths(ordered))
+    left, right = compared.ends
+    for pair, expected in enumerate(compared.log_odds.tolist()):
+        others = compared.where(np.arange(len(left)) != pair)
+        assert others.score(left[[pair]], right[[pair]]).tolist() == pytest.approx([expected], rel=1e-5)
