@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,11 @@ import pytest
 import twicetold
 from twicetold import layout
 from twicetold.dedupe.pairs import LOG_ODDS
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import csv_text
 from twicetold.matching.generic import generic_matcher
 from twicetold.tables.files import open_rows, write_rows
+from twicetold.trained.threshold_record import MatchedLinks
 from twicetold.use.pairs import score_file
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -70,11 +71,11 @@ def test_a_file_of_pairs_has_the_probabilities_of_a_dedupe_of_the_same_texts(nam
 def test_a_trained_model_scores_each_pair_by_itself_also_where_its_dedupe_weighs_a_matcher(run, tmp_path):
     folder, texts = run("static"), texts_of("products")
     matcher = generic_matcher(vectors=False).beside({"score": np.array([0.0, 1.0])})
-    matched = {"matcher": matcher.to_json(), "decision": asdict(LOG_ODDS), "usual": {}}
+    matched = MatchedLinks(matcher, LOG_ODDS, LabelledLinks("a", 2, 5, 1, 1, 0.5, ())).to_json()
     record = {"pairs": {"file": "validation", "count": 20}, "about": "duplicate", "matched": matched}
     (folder / layout.MODEL / layout.MATCHER).write_text(json.dumps(record))
     model = twicetold.load(folder)
-    assert "20 labelled pairs" in model.dedupe(texts).summary.threshold.evidence
+    assert "drawn from" in model.dedupe(texts).summary.threshold.evidence
     left, right = texts[:20], texts[1:21]
     table, summary = scored(model, left, right, tmp_path)
     alone = np.concatenate([model.predict_proba([one], [other]) for one, other in zip(left, right)])
