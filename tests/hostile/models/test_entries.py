@@ -119,10 +119,9 @@ def test_calibrate_does_not_copy_what_a_link_leads_to(model, tmp_path, entry):
         save_calibrated(
             loaded,
             tmp_path / "out",
-            Calibration(loaded.decision, loaded.decision, {}, {}, {}),
+            Calibration(loaded.decision, loaded.decision, {}, {}, 0.0),
             CalibrationPairs(["a"], ["b"], np.ones(1, bool), np.ones(1), np.zeros(1, np.int64)),
             file=tmp_path / "pairs.csv",
-            aim="f1",
             force=False,
         )
     assert not (tmp_path / "out").exists()
