@@ -20,6 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold import layout
+from twicetold.dedupe.options import DEFAULTS
+from twicetold.dedupe.thresholds import Thresholds
 from twicetold.evaluation.decision import Decision, decide_weighted, effective_size
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
@@ -31,6 +33,7 @@ from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
 from twicetold.labels.matched_links import FOLDS, Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import NEIGHBOURS, Ints
+from twicetold.matching.matcher import Matcher
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING
@@ -228,9 +231,18 @@ def calibrate(model: LoadedModel, pairs: CalibrationPairs) -> Calibration:
     _, links = curve_links(curve, *known, drawn=(draw.file, draw.texts, NEIGHBOURS))
     matched = None
     if draw.matched:
-        among = drawn_candidates(pairs)
-        matched = matched_links(*among, pairs.label, pairs.weight, file=draw.file, texts=draw.texts)
+        among, rows = drawn_candidates(pairs)
+        about: Any = {"file": draw.file, "texts": draw.texts, "matcher": _of_validation(model, among)}
+        matched = matched_links(among, rows, pairs.label, pairs.weight, **about)
     return replace(found, links=links, matched=matched)
+
+
+def _of_validation(model: LoadedModel, among: MatchedCandidates) -> Matcher | None:
+    """Return the matcher that validation has moved, to start from; None without it, or for a file of another kind."""
+    evidence = Thresholds.of(model, DEFAULTS, by_matcher=True)
+    if evidence.matched is None or evidence.texts_alone or evidence.unlike(among.columns):
+        return None
+    return replace(evidence.matched.matcher, prior=evidence.matched.matcher.coefficients)
 
 
 def require_enough(pairs: CalibrationPairs) -> None:

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.options import DEFAULTS
 from twicetold.dedupe.pairs import LOG_ODDS
+from twicetold.dedupe.prepared import Prepared
+from twicetold.dedupe.thresholds import Thresholds
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import json_object, record
 from twicetold.files import csv_text, write_json, write_text
@@ -31,12 +33,10 @@ from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels.estimates import Sample
 from twicetold.labels.matched_links import MatchedCandidates
 from twicetold.labels.sampling import candidate_pairs, draw, draw_by_probability
-from twicetold.matching.comparison import Comparison
 from twicetold.printable import counted
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import Rows, open_rows
-from twicetold.trained.fitted import member_vectors
 from twicetold.trained.folder_files import folder_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.threshold_record import read_decisions
@@ -309,10 +309,11 @@ def _draw(
     about = model.decisions.of(source["label"])
     decision = about.stored
     of_vectors = isinstance(place, LoadedModel)  # what the labels say is to be about their cosine
-    matched = about.unlabelled and not of_vectors
-    if matched:
-        texts, decision = DistinctTexts.of(texts).texts, LOG_ODDS
-        comparison = Comparison.of(texts, encode=lambda ordered, _: member_vectors(model.trained, ordered))
+    comparison = None
+    if not of_vectors and Thresholds.of(model, DEFAULTS, by_matcher=True).by_matcher:
+        prepared = Prepared.of(model, texts, DEFAULTS, progress=lambda _: None)
+        texts, comparison, decision = prepared.distinct.texts, prepared.comparison, LOG_ODDS
+    if comparison is not None:
         (left, right), columns, score = comparison.ends, comparison.columns, comparison.log_odds
     else:
         left, right, score = candidate_pairs(model, texts)
@@ -320,6 +321,7 @@ def _draw(
     if not len(score):
         none = f"none of the {counted(len(texts), 'text')} shares a term with another one"
         raise ValueError(f"{none}: there is no pair to label")
+    matched = comparison is not None
     drawn = draw_by_probability(score, pairs=pairs) if matched else draw(score, decision, pairs=pairs)
     if matched or of_vectors:
         MatchedCandidates.of(columns, score, drawn.rows).save(features_file(out))

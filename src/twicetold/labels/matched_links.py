@@ -134,6 +134,7 @@ def matched_links(
     if matcher is None:
         matcher = generic_matcher(vectors=True)
         matcher = matcher if set(matcher.names) <= set(columns) else generic_matcher(vectors=False)
+        matcher = matcher.beside(columns)  # the score of a trained model, if one drew the pairs
     fold, scores = np.arange(len(rows)) % FOLDS, np.empty(len(rows))
     for number in range(FOLDS):  # each pair by a matcher of the other folds
         here = fold == number

@@ -1,7 +1,9 @@
 """Links by a matcher that labels have moved: drawing by its probability, the curve, and what is promised."""
 
+import csv
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +13,17 @@ from twicetold import layout
 from twicetold.dedupe.compared_pairs import ComparedPairs
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.decision import sigmoid
+from twicetold.evaluation.group_metrics import group_scores
+from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import features_file, labelling
 from twicetold.labels.matched_links import Curve, MatchedCandidates, curve_links, matched_links
 from twicetold.labels.sampling import STRATA, draw_by_probability
+from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
+from twicetold.trained.threshold_record import MatchedLinks
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = ("one", "other")
 
 
@@ -240,3 +247,29 @@ def test_the_record_of_the_matcher_is_read_and_a_damaged_one_is_named(calibrated
     with pytest.raises(ValueError, match=f"{layout.CALIBRATION}: expected the numbers of a matcher"):
         model.dedupe(texts)
     stored.write_text(content)
+
+
+def test_labels_move_the_matcher_that_validation_had_moved_and_not_the_similarity(run, tmp_path):
+    with (EXAMPLES / "products.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    texts, truth = [row["title"] for row in rows], [row["model"] for row in rows]
+    folder, matcher = run("static"), generic_matcher(vectors=False).beside({"score": np.array([0.0, 1.0])})
+    matched = MatchedLinks(matcher, LOG_ODDS, LabelledLinks("validation", 2, 5, 1, 1, 0.5, ())).to_json()
+    record = {"pairs": {"file": "validation", "count": 20}, "about": "duplicate", "matched": matched}
+    (folder / layout.MODEL / layout.MATCHER).write_text(json.dumps(record))
+    model, file = twicetold.load(folder), tmp_path / "pairs.csv"
+    drawn = labelling(file, model=folder, texts=texts, pairs=100)
+    assert drawn.matched
+    of_text = dict(zip(texts, truth, strict=True))
+    for number, pair in enumerate(drawn.pairs):
+        drawn.label(number, of_text[pair.left] == of_text[pair.right])
+    labels = read_pairs(file)
+    found = calibrate(model, labels)
+    assert found.matched is not None
+    assert found.matched.by_model
+    assert not np.array_equal(found.matched.matcher.coefficients, matcher.coefficients)
+    save_calibrated(model, tmp_path / "new", found, labels, file=file)
+    before, after = (
+        group_scores(each.dedupe(texts).group, truth).f1 for each in (model, twicetold.load(tmp_path / "new"))
+    )
+    assert after > before + 0.05
