@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 import numpy as np
+from scipy.special import expit
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.evaluation.all_pairs import related_pairs
@@ -174,11 +175,12 @@ def _counts(codes: Ints, left: Ints, right: Ints, score: Floats) -> ScoreCounts:
 
 def _scored(corpus: Corpus, split: str, file: Labelled, matcher: Matcher) -> ScoredPairs:
     """Return the labelled pairs of a split by the probability that the matcher gives them."""
-    pairs, comparison = corpus.pairs[split], replace(file.comparison, matcher=matcher)
+    pairs, comparison = corpus.pairs[split], in_file(file, matcher)
     rows = (np.searchsorted(corpus.members[split], side) for side in (pairs.left, pairs.right))
     one, other = (file.distinct.place[side] for side in rows)
-    probability = np.append(comparison.probability, 0.0)[comparison.candidate(one, other)]  # the last: no candidate
-    score = np.where(one == other, 1.0, probability)
+    apart = one != other
+    score = np.ones(len(one), np.float64)
+    score[apart] = expit(comparison.score(one[apart], other[apart]))
     return ScoredPairs(score, pairs.label)
 
 
