@@ -138,10 +138,7 @@ def _links(result: "Calibration", *, kept: bool) -> list[str]:
     def probability(score: float) -> str:
         return f"{matched.decision.probability([score])[0]:.3g}"
 
-    return [
-        _promises("dedupe and index now link pairs", probability, matched.links),
-        _promises("dedupe of a folder now links pairs", "a similarity of {:.4g}".format, result.links),
-    ]
+    return [_promises("dedupe and index now link pairs", probability, matched.links)]
 
 
 def _promises(what: str, at: "Callable[[float], str]", links: "LabelledLinks") -> str:
