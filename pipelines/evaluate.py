@@ -36,7 +36,7 @@ from twicetold.trained.model_folder import load_model
 from twicetold.trained.threshold_record import read_thresholds
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.evaluators import Report
+from twicetold_lab.evaluation.evaluators import Evaluation
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold_lab.evaluation.units import units_of
 from twicetold_lab.grid.code_identity import built_by, code_now, learnt_from
@@ -137,7 +137,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
     require_trained_on(model, corpus)
 
 
-def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
+def with_searched(report: Evaluation, searched: Searched | None) -> dict[str, Any]:
     """Metrics, intervals and units of the report and of the search vectors; of what both have, those of the report."""
     further = (searched.search, searched.deduped) if searched else ()
     parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
@@ -150,7 +150,7 @@ def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
 
 
 def write(
-    report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], units: dict[str, NDArray[np.int64]], out: Path
+    report: Evaluation, inputs: dict[str, ScoredPairs | DocumentVectors], units: dict[str, NDArray[np.int64]], out: Path
 ) -> None:
     write_json(out / layout.METRICS, report.metrics)
     save_roc_csv(out / layout.ROC, report.curves)

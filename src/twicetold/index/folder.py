@@ -53,7 +53,7 @@ LARGEST = 1 << 28  # bytes of the manifest
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredPart:
     """A part as the manifest names it."""
 
     name: str
@@ -95,7 +95,7 @@ class IndexManifest:
     added: int = 0
     next_part: int = 1
     next_group: int = 0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredPart, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the manifest as it is written."""
@@ -212,7 +212,7 @@ def save_changes(
             with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
                 np.save(temporary, segment.groups, allow_pickle=False)
         kept.append(segment)
-    parts = tuple(Part(f"{each.name}", len(each), each.groups_file) for each in kept)
+    parts = tuple(StoredPart(f"{each.name}", len(each), each.groups_file) for each in kept)
     manifest = replace(manifest, saved=saved, next_part=number, parts=parts)
     write_json(folder / MANIFEST, manifest.to_json())
     _clean(folder, manifest)
@@ -267,7 +267,7 @@ def _damaged(folder: Path, error: Exception) -> ValueError:
     return damaged(folder, error, what="read the index", again="build the index")
 
 
-def _require_part(part: Part) -> None:
+def _require_part(part: StoredPart) -> None:
     require(PART.fullmatch(part.name), f"expected eight digits as the name of a part, got {part.name!r:.80}")
     require(part.texts > 0, f"part {part.name} has no texts")
     fit = part.groups is None or GROUPS.fullmatch(part.groups)

@@ -101,7 +101,7 @@ class WordPairs:
         return scores * (self.left.known & self.right.known)
 
 
-class Pairs(NamedTuple):
+class PaddedPairs(NamedTuple):
     """A group of padded pairs, left and right texts."""
 
     values: Float[Tensor, "2 N T D"]
@@ -109,12 +109,12 @@ class Pairs(NamedTuple):
     """Mask of the places that are padding."""
 
 
-def groups_of_pairs(values: Float[Tensor, "K D"], facing: Facing) -> Iterator[Pairs]:
+def groups_of_pairs(values: Float[Tensor, "K D"], facing: Facing) -> Iterator[PaddedPairs]:
     """Yield the values of all pairs that have a token, in groups of similar length; zeros for padding."""
     spread = embedding(facing.token, torch.cat([values, values.new_zeros(1, values.shape[1])]))  # (K, D) -> (P, D)
     for part, beyond in zip(facing.groups(spread), facing.groups(facing.token == len(values)), strict=True):
         if part.shape[2]:
-            yield Pairs(part, beyond)
+            yield PaddedPairs(part, beyond)
 
 
 def gathered(parts: list[Float[Tensor, "2 _ _ D"]], like: Float[Tensor, "K D"], facing: Facing) -> Tensor:

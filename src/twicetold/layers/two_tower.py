@@ -1,6 +1,6 @@
 """Scores of texts that are embedded alone: the cosine or the dot product of two embeddings.
 
-`DotProduct` and `TwoTower` are the bases of these families. `Comparing` adds a network to the cosine, `LinearMap`
+`DotProduct` and `TwoTower` are the bases of these families. `ComparingTowers` adds a network to the cosine, `LinearMap`
 embeds a sparse row x as L x, and `DualTower` has one tower for queries and one for documents:
 
     s(l, r) = (q_l · d_r + q_r · d_l) / 2√E        q, d: outputs of the towers after layer normalisation
@@ -73,7 +73,7 @@ class TwoTower(DotProduct):
         return unit, unit
 
 
-class Comparing(TwoTower):
+class ComparingTowers(TwoTower):
     """Base of the families that embed each text alone and add a comparing network to the cosine.
 
     A subclass defines `encode`, `compare` and `scale`, the weight of the cosine. An encoding may hold `OwnDimensions`,

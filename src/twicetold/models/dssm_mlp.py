@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.hashing import HashingTower, TowerSettings, comparing_network
-from twicetold.layers.two_tower import Comparing, divided
+from twicetold.layers.two_tower import ComparingTowers, divided
 
 
-class DssmMlp(Comparing):
+class DssmMlp(ComparingTowers):
     """A DSSM tower and a comparing network.
 
     Args:

@@ -114,7 +114,9 @@ class Re2(nn.Module):
         self.mark = nn.Parameter(torch.zeros(embedding))
         size = embedding + given
         sizes = [size] + [size + hidden] * (blocks - 1)
-        self.blocks = nn.ModuleList(Block(s, hidden, layers=layers, window=window, dropout=dropout) for s in sizes)
+        self.blocks = nn.ModuleList(
+            AlignmentBlock(s, hidden, layers=layers, window=window, dropout=dropout) for s in sizes
+        )
         self.mean, self.most, self.average = (
             Pooling(*how) for how in (("mean", embedding), ("max", hidden), ("mean", hidden))
         )
@@ -161,7 +163,7 @@ class Re2(nn.Module):
         return scores
 
 
-class Block(nn.Module):
+class AlignmentBlock(nn.Module):
     """Encoder, alignment and fusion.
 
     Args:

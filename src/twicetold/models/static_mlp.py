@@ -20,10 +20,10 @@ from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.corruption import drop_entries
 from twicetold.layers.first_layer import product
 from twicetold.layers.hashing import comparing_network
-from twicetold.layers.two_tower import Comparing, divided
+from twicetold.layers.two_tower import ComparingTowers, divided
 
 
-class StaticMlp(Comparing):
+class StaticMlp(ComparingTowers):
     """A table of vectors, and a network that compares two sums of vectors.
 
     Args:

@@ -246,12 +246,12 @@ def write_rows(
         raise ValueError("a terminal cannot show Parquet: name a file with -o, or say --format csv")
     with streams.writing(file, at_once=at_once or format == "parquet") as stream:
         if format == "parquet":
-            writer: writing.Writer = writing.Parquet(stream)
+            writer: writing.Writer = writing.ParquetWriter(stream)
         elif format in USUAL:
             taken = separator_of(delimiter) if format == "csv" else None
-            writer = writing.Delimited(stream, taken or USUAL[format])
+            writer = writing.DelimitedWriter(stream, taken or USUAL[format])
         else:
-            writer = writing.JsonLines(stream)
+            writer = writing.JsonLinesWriter(stream)
         yield writer.write
         writer.close()
 

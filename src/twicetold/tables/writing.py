@@ -27,7 +27,7 @@ class Writer:
         """Write what is left; the stream stays open."""
 
 
-class Delimited(Writer):
+class DelimitedWriter(Writer):
     """CSV or TSV; a missing value is an empty field, and `tables.cells` says how values are spelt."""
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
@@ -49,7 +49,7 @@ class Delimited(Writer):
         self.stream.flush()
 
 
-class JsonLines(Writer):
+class JsonLinesWriter(Writer):
     """One JSON object a line. Rows that come from JSON lines keep their spelling."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -72,7 +72,7 @@ class JsonLines(Writer):
         self.stream.flush()
 
 
-class Parquet(Writer):
+class ParquetWriter(Writer):
     """Parquet, with the columns and types of the first block."""
 
     def __init__(self, stream: IO[bytes]) -> None:

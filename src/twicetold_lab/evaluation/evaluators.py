@@ -40,7 +40,7 @@ SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
 
 
 @dataclass(frozen=True)
-class Report:
+class Evaluation:
     """Results of an evaluation.
 
     Args:
@@ -111,7 +111,7 @@ class Standard:
         *,
         decision: Decision,
         train: DocumentVectors | None = None,
-    ) -> Report:
+    ) -> Evaluation:
         """Evaluate labelled documents over all their pairs; those of train by AUROC and average precision alone.
 
         Raises:
@@ -143,11 +143,11 @@ class Standard:
         }
         ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
         kept: dict[str, PairedUnits] = {f"{ranked}{group}": units[group][ranked.removesuffix("_")]}
-        return Report(metrics, {"test": intervals}, curves, kept)
+        return Evaluation(metrics, {"test": intervals}, curves, kept)
 
     def labelled_pairs(
         self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, units: Ints | None = None
-    ) -> Report:
+    ) -> Evaluation:
         """Evaluate pairs labelled 0/1.
 
         Args:
@@ -168,7 +168,7 @@ class Standard:
             "f1": Units.of_rows(f1_terms(verdict, test.label), units, test.label),
         }
         intervals = {} if few_units(units) else self._pair_intervals(test, decision, units)
-        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, kept)
+        return Evaluation(metrics, {"test": intervals}, {DUPLICATE: curve}, kept)
 
     def graded_pairs(
         self,
@@ -178,7 +178,7 @@ class Standard:
         decision: Decision,
         positive_grade: float,
         units: Ints | None = None,
-    ) -> Report:
+    ) -> Evaluation:
         """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
 
         Args:
@@ -214,7 +214,7 @@ class Standard:
         )
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
-        return Report(metrics, {"test": intervals}, {DUPLICATE: curve}, {"pearson": kept})
+        return Evaluation(metrics, {"test": intervals}, {DUPLICATE: curve}, {"pearson": kept})
 
     def dedupe(
         self, val: DocumentVectors, test: DocumentVectors, chosen: DedupeThresholds, *, ranked: bool
@@ -244,7 +244,7 @@ class Standard:
         positive_grade: float | None = None,
         train: DocumentVectors | ScoredPairs | None = None,
         units: Ints | None = None,
-    ) -> Report:
+    ) -> Evaluation:
         """Evaluate data of any kind.
 
         Args:

@@ -39,7 +39,7 @@ from twicetold.matching.generic import generic_matcher, read_sets
 from twicetold.matching.matcher import Matcher
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.comparisons import TEXT_RANKING
-from twicetold_lab.evaluation.evaluators import Report, Standard
+from twicetold_lab.evaluation.evaluators import Evaluation, Standard
 from twicetold_lab.evaluation.text_ranking import TextRanking, rank_candidates
 from twicetold_lab.evaluation.units import PairedUnits, Units, units_of
 from twicetold_lab.matching.learning import Labelled, labelled
@@ -64,7 +64,7 @@ class WithoutLabels:
     answers: Sequence[int] = (20, 50)
     seed: int = 0
 
-    def report(self, corpus: Corpus, evaluator: Standard) -> tuple[Report, dict[str, ScoredPairs]]:
+    def report(self, corpus: Corpus, evaluator: Standard) -> tuple[Evaluation, dict[str, ScoredPairs]]:
         """Evaluate the default, and give the scores of labelled pairs by split (of documents: none).
 
         Raises:
@@ -73,7 +73,7 @@ class WithoutLabels:
         matcher = _matcher(corpus.name)
         splits = {split: _compared(corpus, split, evaluator.classes) for split in ("val", "test")}
         group, scored = splits["test"].file.name, dict[str, ScoredPairs]()
-        report = Report({"val": {}, "test": {}}, {"test": {}}, {})
+        report = Evaluation({"val": {}, "test": {}}, {"test": {}}, {})
         if corpus.kind == "labelled_pairs":
             scored = {split: _scored(corpus, split, one, matcher) for split, one in splits.items()}
             report = _decided(corpus, scored, evaluator)
@@ -184,7 +184,7 @@ def _scored(corpus: Corpus, split: str, file: Labelled, matcher: Matcher) -> Sco
     return ScoredPairs(score, pairs.label)
 
 
-def _decided(corpus: Corpus, scored: Mapping[str, ScoredPairs], evaluator: Standard) -> Report:
+def _decided(corpus: Corpus, scored: Mapping[str, ScoredPairs], evaluator: Standard) -> Evaluation:
     """Return the standard evaluation of labelled pairs, and the decisions at a probability of 0.5."""
     val, test = scored["val"], scored["test"]
     units = units_of(corpus.pairs["test"].left, corpus.pairs["test"].right)

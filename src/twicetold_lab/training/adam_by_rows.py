@@ -52,7 +52,7 @@ class AdamByRows(torch.optim.Adam):
         if betas[0] ** 2 >= betas[1]:
             raise ValueError(f"betas: the square of the first must be less than the second; got {tuple(betas)}")
         super().__init__(params, lr=lr, betas=betas, eps=eps, fused=True)
-        self._tables: dict[nn.Parameter, Table] = {}
+        self._tables: dict[nn.Parameter, RowsOfTable] = {}
         for group in self.param_groups:
             for parameter in group["params"]:
                 parameter.before_reading = partial(self._catch_up, parameter)
@@ -97,13 +97,13 @@ class AdamByRows(torch.optim.Adam):
         super().load_state_dict(state_dict)
         self._tables.clear()
 
-    def _table(self, parameter: nn.Parameter, group: dict[str, Any]) -> "Table":
+    def _table(self, parameter: nn.Parameter, group: dict[str, Any]) -> "RowsOfTable":
         if parameter not in self._tables:
             state = self.state[parameter]
             if not state:
                 state["step"] = torch.zeros((), device=parameter.device)
                 state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
-            self._tables[parameter] = Table(parameter, state, group)
+            self._tables[parameter] = RowsOfTable(parameter, state, group)
         return self._tables[parameter]
 
     @torch.no_grad()
@@ -112,7 +112,7 @@ class AdamByRows(torch.optim.Adam):
             self._tables[parameter].catch_up(read)
 
 
-class Table:
+class RowsOfTable:
     """State of one table.
 
     Args:
