@@ -33,7 +33,7 @@ from twicetold.matching.candidates import (
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.matching.pair_features import Column, pair_features, standing
-from twicetold.matching.records import ROW, VERDICTS, agreement, in_rows, row_texts
+from twicetold.matching.records import ROW, VERDICTS, Values, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.matching.valley import valley_shift
@@ -310,7 +310,7 @@ class Comparison:
             texts: m distinct ones.
         """
         reasons, (place, *ends) = [], self._places(left, right)
-        verdicts = agreement(self.also, *ends)
+        verdicts = [each.agreement(*ends) for each in self._values]
         for number, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
             told = compared_in_words(texts[one], texts[other])
             for what in VERDICTS:
@@ -334,6 +334,11 @@ class Comparison:
             return np.full(len(one), -1), one, other
         at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
         return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
+
+    @cached_property
+    def _values(self) -> list[Values]:
+        """The further columns."""
+        return [Values(column) for column in self.also]
 
     @cached_property
     def _of_text(self) -> tuple[Ints, Ints]:

@@ -3,7 +3,7 @@
 The log odds of a pair are the mean of both. A matcher of texts gives them, so nothing is learnt for columns, whatever
 they hold. In the text of a row, dates of any notation are one, and so are codes such as telephone numbers.
 
-`agreement` says for people whether values are equal, near or contradicting, by the type of their column
+`Values` says for people whether values are equal, near or contradicting, by the type of their column
 (`tables.notation`). The similarity of two numbers is halved by each tenth of the larger one between them, that of dates
 by each 30 days, and that of texts is by their letters and symbols; half and more is near. Codes are equal or not.
 
@@ -58,48 +58,43 @@ def in_rows(matcher: Matcher) -> Matcher:
     )
 
 
-def agreement(
-    columns: Sequence[Sequence[str]], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> list[NDArray[np.str_]]:
-    """Return for each column (P,) one of `VERDICTS`, or an empty text where a value is missing.
+class Values:
+    """The values of a column, read once.
 
     Args:
-        columns: C of them, N values each in their normal form, empty where one is missing.
-        left: (P,) positions of one side.
-        right: (P,) of the other.
+        values: N in their normal form, empty where one is missing.
     """
-    return [_of_column(column, left, right)[0] for column in columns]
 
+    def __init__(self, values: Sequence[str]) -> None:
+        typed = self._typed = Typed.of(values)
+        plain = list(map(plain_numbers, values))
+        keys = [code or f"{squeeze(text)} {symbols(text)}" for code, text in zip(typed.code, plain, strict=True)]
+        self._key, self._unit = _numbered(keys), _numbered(typed.unit)
+        self._empty = np.array([each == NOTHING for each in keys], bool)
+        self._code, self._stated = (np.array(list(map(bool, each)), bool) for each in (typed.code, typed.unit))
+        self._money = np.isin(np.array(typed.unit, str), list(MONEY.values()))
+        self._letters = letter_rows(values)[0]
 
-def _of_column(
-    values: Sequence[str], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
-    """Return (P,) verdicts, and the similarity of the values."""
-    typed = Typed.of(values)
-    plain = list(map(plain_numbers, values))
-    keys = [code or f"{squeeze(text)} {symbols(text)}" for code, text in zip(typed.code, plain, strict=True)]
-    key, empty = _numbered(keys), np.array([each == NOTHING for each in keys], bool)
-    missing, same = empty[left] | empty[right], key[left] == key[right]
-    code = np.array(list(map(bool, typed.code)), bool)
-    letters = np.where(code[left] & code[right], 0, pair_dots(letter_rows(values)[0], left, right))
-    numeric = np.isfinite(typed.number[left]) & np.isfinite(typed.number[right])
-    similarity = np.where(same, 1, np.where(numeric, _nearness(typed, left, right), letters))
-    equal = same | numeric & (similarity == 1)
-    return np.select([missing, equal, similarity >= NEAR], ["", *VERDICTS[:2]], VERDICTS[2]), similarity
+    def agreement(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> list[str]:
+        """Return for P pairs of positions one of `VERDICTS`, or an empty text where a value is missing."""
+        missing, same = self._empty[left] | self._empty[right], self._key[left] == self._key[right]
+        letters = np.where(self._code[left] & self._code[right], 0, pair_dots(self._letters, left, right))
+        numeric = np.isfinite(self._typed.number[left]) & np.isfinite(self._typed.number[right])
+        similarity = np.where(same, 1, np.where(numeric, self._nearness(left, right), letters))
+        equal = same | numeric & (similarity == 1)
+        verdicts: list[str] = np.select([missing, equal, similarity >= NEAR], ["", *VERDICTS[:2]], VERDICTS[2]).tolist()
+        return verdicts
 
-
-def _nearness(typed: Typed, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (P,) 1 for equal numbers or days, halved by each step between them; less where units differ."""
-    one, other = typed.number[left], typed.number[right]
-    step = NEAR_DAYS if typed.dates else NEAR_NUMBERS * np.maximum(np.abs(one), np.abs(other))
-    apart = np.abs(one - other)
-    steps = np.divide(apart, step, out=np.zeros_like(apart), where=apart > 0)
-    unit, stated = _numbered(typed.unit), np.array(list(map(bool, typed.unit)), bool)
-    money = np.isin(np.array(typed.unit, str), list(MONEY.values()))
-    alone = stated[left] != stated[right]
-    of_money = alone & (money[left] | money[right])  # 9.50 may be $9.50, and is no 9.50 kg
-    share = np.select([unit[left] == unit[right], of_money, alone], [1, 1, NEAR], 0)
-    return np.asarray(share * 0.5**steps)
+    def _nearness(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return (P,) 1 for equal numbers or days, halved by each step between them; less where units differ."""
+        one, other = self._typed.number[left], self._typed.number[right]
+        step = NEAR_DAYS if self._typed.dates else NEAR_NUMBERS * np.maximum(np.abs(one), np.abs(other))
+        apart = np.abs(one - other)
+        steps = np.divide(apart, step, out=np.zeros_like(apart), where=apart > 0)
+        alone = self._stated[left] != self._stated[right]
+        of_money = alone & (self._money[left] | self._money[right])  # 9.50 may be $9.50, and is no 9.50 kg
+        share = np.select([self._unit[left] == self._unit[right], of_money, alone], [1, 1, NEAR], 0)
+        return np.asarray(share * 0.5**steps)
 
 
 def _numbered(values: Sequence[str]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import pytest
 from twicetold.matching.candidates import Ends
 from twicetold.matching.comparison import Comparison
 from twicetold.matching.generic import generic_matcher
-from twicetold.matching.records import agreement, in_rows
+from twicetold.matching.records import Values, in_rows
 from twicetold.normal_form import normal_form
 
 PRICES = ("19.99", "24.50", "3.75", "100.25", "7.10", "88.80")
@@ -88,8 +88,8 @@ def every_of(pairs):
 
 def verdict(one: str, other: str, beside: tuple[str, ...] = ()) -> str:
     """What is said of a pair of values of a column; `beside` are the column's other values."""
-    (found,) = agreement([normal_form([one, other, *beside])], np.array([0]), np.array([1]))
-    return str(found[0])
+    (found,) = Values(normal_form([one, other, *beside])).agreement(np.array([0]), np.array([1]))
+    return found
 
 
 @pytest.mark.parametrize(
