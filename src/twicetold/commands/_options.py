@@ -64,13 +64,10 @@ Threshold = Annotated[float | None, typer.Option("--threshold", help="Minimum pr
 OfSense = Annotated[
     Sense, typer.Option("--sense", help=f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
 ]
+ALSO = "compare further columns as well: texts, numbers or dates."
 Also = Annotated[
     list[str] | None,
-    typer.Option(
-        "--also",
-        metavar="COLUMN,…",
-        help="Without MODEL, compare further columns as well: texts, numbers or dates.",
-    ),
+    typer.Option("--also", metavar="COLUMN,…", help=f"Without MODEL, {ALSO}"),
 ]
 Pairs = Annotated[
     str | None,

@@ -9,6 +9,7 @@ import typer
 
 from twicetold.commands._console import tell
 from twicetold.commands._options import (
+    ALSO,
     LETTERS,
     SAME,
     WITHIN,
@@ -47,9 +48,7 @@ class Columns(Reading):
     id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="row numbers, from 1")] = None
     same: Annotated[Repeated, _column("--same", SAME, metavar=SEVERAL)] = None
     within: Annotated[Repeated, _column("--within", WITHIN, metavar="COLUMN:SIZE")] = None
-    also: Annotated[
-        Repeated, _column("--also", "Compare further columns as well: texts, numbers or dates.", metavar=SEVERAL)
-    ] = None
+    also: Annotated[Repeated, _column("--also", ALSO.capitalize(), metavar=SEVERAL)] = None
 
     def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, Any]]":
         """Read a file, and the values of the columns that options name, by option.

@@ -309,11 +309,10 @@ def _draw(
     about = model.decisions.of(source["label"])
     decision = about.stored
     of_vectors = isinstance(place, LoadedModel)  # what the labels say is to be about their cosine
-    comparison = None
-    if not of_vectors and Thresholds.of(model, DEFAULTS, by_matcher=True).by_matcher:
+    if matched := not of_vectors and Thresholds.of(model, DEFAULTS, by_matcher=True).by_matcher:
         prepared = Prepared.of(model, texts, DEFAULTS, progress=lambda _: None)
+        assert prepared.comparison is not None
         texts, comparison, decision = prepared.distinct.texts, prepared.comparison, LOG_ODDS
-    if comparison is not None:
         (left, right), columns, score = comparison.ends, comparison.columns, comparison.log_odds
     else:
         left, right, score = candidate_pairs(model, texts)
@@ -321,7 +320,6 @@ def _draw(
     if not len(score):
         none = f"none of the {counted(len(texts), 'text')} shares a term with another one"
         raise ValueError(f"{none}: there is no pair to label")
-    matched = comparison is not None
     drawn = draw_by_probability(score, pairs=pairs) if matched else draw(score, decision, pairs=pairs)
     if matched or of_vectors:
         MatchedCandidates.of(columns, score, drawn.rows).save(features_file(out))

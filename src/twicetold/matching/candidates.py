@@ -130,16 +130,16 @@ def candidates(
     """
     both = lexical_rows(terms)
     ends = nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
-    pairs = similarities(terms, vectors, ends)
+    pairs = similarities(both, vectors, ends)
     keep = pairs.lexical >= LEAST
     if pairs.cosine is not None:
         keep |= pairs.cosine >= LEAST_VECTORS
     return pairs.where(keep)
 
 
-def similarities(terms: Terms, vectors: NDArray[np.float32] | None, ends: Ends) -> Pairs:
-    """Return any (P,) pairs of texts with their similarities; arguments as of `candidates`."""
-    both, (left, right, unfinished) = lexical_rows(terms), ends
+def similarities(both: Csr, vectors: NDArray[np.float32] | None, ends: Ends) -> Pairs:
+    """Return any (P,) pairs of texts with their similarities; arguments as of `nearest_pairs`."""
+    left, right, unfinished = ends
     cosine = None if vectors is None else pair_dots(vectors, left, right)
     return Pairs(both.shape[0], left, right, pair_dots(both, left, right), cosine, unfinished)
 

@@ -27,6 +27,7 @@ from twicetold.matching.candidates import (
     Pairs,
     ScoredTexts,
     candidates,
+    lexical_rows,
     scores_of,
     similarities,
 )
@@ -116,7 +117,7 @@ class View:
 
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
-        return replace(self, pairs=similarities(self.terms, self.vectors, Ends(left, right, unfinished)))
+        return replace(self, pairs=similarities(lexical_rows(self.terms), self.vectors, Ends(left, right, unfinished)))
 
 
 @dataclass(frozen=True)
