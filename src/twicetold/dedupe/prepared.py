@@ -102,7 +102,7 @@ class Prepared:
         if by_matcher:
             progress("comparing the texts")
             comparison = _compared(model, distinct, options, limits, vectors, also, thresholds)
-            if options.precision is None and thresholds.unlike(comparison.columns):
+            if options.precision is None and thresholds.matched and thresholds.unlike(comparison.columns):
                 thresholds = thresholds.without_validation(constraints)
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
             comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
@@ -265,7 +265,7 @@ def _moved(
     """
     decision = LOG_ODDS
     if moved is not None:
-        comparison, decision = replace(comparison, matcher=moved.matcher), moved.decision
+        comparison, decision = comparison.with_matcher(moved.matcher), moved.decision
     elif constraints:
         answers = constraints.left, constraints.right, constraints.same
         comparison = (comparison.in_valley() if options.sense == "same" else comparison).answered(*answers)
@@ -276,7 +276,7 @@ def _moved(
         return comparison, PairsByModel(comparison, decision), None  # answers say themselves what copies are
     from twicetold.matching.generic import generic_matcher
 
-    same = replace(comparison, matcher=generic_matcher(vectors=comparison.vectors is not None))
+    same = comparison.with_matcher(generic_matcher(vectors=comparison.vectors is not None))
     same = same if constraints else same.in_valley()
     if options.sense == "copies":
         return comparison, PairsByModel(comparison, decision), same

@@ -25,7 +25,7 @@ from twicetold.index.state import IndexState, groups_of, rows_of
 from twicetold.matching.candidates import LEAST, LEAST_VECTORS, Pairs, lexical_rows, pair_dots
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import Column, features_of_texts, standing
+from twicetold.matching.pair_features import Column, Standing, features_of_texts
 from twicetold.matching.rarity import Rarity
 from twicetold.matching.terms import Terms
 from twicetold.neighbours.exact_search import Hits
@@ -103,7 +103,7 @@ class ComparedTexts:
         kept = _likely(similar)
         for name, value in similar.items():
             pairs = Pairs(len(sample) + len(right), near.query[kept], right[kept], value[kept], None)
-            middle[name] = float((value[kept] - standing(pairs, value[kept], name)[f"{name}_over"])[:1].sum())
+            middle[name] = float(Standing.of(pairs, value[kept]).middle)
         return middle
 
     def _near(self, queries: Matrix, itself: Ints) -> Hits:
@@ -153,7 +153,8 @@ class ComparedTexts:
             pairs = Pairs(count + len(left), node[kept], count + np.flatnonzero(kept), similar["lexical"][kept], None)
             own = np.flatnonzero(kept[wanted])
             for name, value in similar.items():
-                for key, column in standing(pairs, value[kept], name).items():
+                standing = Standing.of(pairs, value[kept])
+                for key, column in standing.columns(name, pairs.left, pairs.right, value[kept]).items():
                     columns.setdefault(key, np.empty(len(query), np.float32))[own] = column[: len(own)]
         for name, middle in self._middle.items():
             columns[f"{name}_over"] = columns[name] - np.float32(middle)

@@ -13,6 +13,7 @@ Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -81,8 +82,19 @@ class Pairs:
         """(P,) one number for both texts of each."""
         return self.left * self.count + self.right
 
-    def where(self, kept: NDArray[np.bool_ | np.int64]) -> "Pairs":
-        """Return some of the pairs, by a mask or by their positions."""
+    @cached_property
+    def by_text(self) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """(P,) positions in the order of the left texts, and (N + 1,) where each text's begin; so of the right ones."""
+        return [
+            (
+                np.argsort(side, kind="stable").astype(np.int32),
+                np.append(0, np.cumsum(np.bincount(side, minlength=self.count))),
+            )
+            for side in (self.left, self.right)
+        ]
+
+    def where(self, kept: slice | NDArray[np.bool_ | np.integer]) -> "Pairs":
+        """Return some of the pairs, by a mask, a slice or their positions."""
         return self._with(lambda name, column: column[kept])
 
     def before(self, others: "Pairs") -> "Pairs":

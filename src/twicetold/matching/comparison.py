@@ -11,14 +11,14 @@ by the numbers of the texts as they were given; `order` leads from the one to th
 Shape letters: N distinct texts, C candidates, P pairs, D dimensions, A answers.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from twicetold.matching.candidates import (
     EXACT,
@@ -32,8 +32,8 @@ from twicetold.matching.candidates import (
     similarities,
 )
 from twicetold.matching.generic import generic_matcher
-from twicetold.matching.matcher import Matcher
-from twicetold.matching.pair_features import Column, pair_features, standing
+from twicetold.matching.matcher import Matcher, anchors
+from twicetold.matching.pair_features import Column, Standing, pair_features, standings
 from twicetold.matching.records import ROW, VERDICTS, Values, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
@@ -44,11 +44,13 @@ from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
+BLOCK = 200_000  # candidates whose features are held at a time
 BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
+Places: TypeAlias = slice | NDArray[np.bool_ | np.int64]
 Encode: TypeAlias = Callable[[Sequence[str], Ints], Dense | None]
 """A function from texts in an order, and their numbers, to (N, D) vectors of length 1; None where there are none."""
 Read: TypeAlias = Callable[[Sequence[str], Ints], ScoredTexts | None]
@@ -93,11 +95,13 @@ class View:
         terms: of N texts.
         vectors: (N, D) of length 1; None without them.
         pairs: C candidates.
+        standings: of these, by similarity.
     """
 
     terms: Terms
     vectors: Dense | None
     pairs: Pairs
+    standings: Mapping[str, Standing] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -119,26 +123,43 @@ class View:
         """Return the same with other pairs."""
         return replace(self, pairs=similarities(lexical_rows(self.terms), self.vectors, Ends(left, right, unfinished)))
 
+    def scored(self, model: ScoredTexts | None) -> "View":
+        """Return the same with the scores of a trained model, if there is one, and with standings."""
+        pairs = _scored(self.pairs, model)
+        return replace(self, pairs=pairs, standings=standings(pairs))
+
+    def some(self, places: Places) -> "View":
+        """Return the same with some of the candidates, which stand among all of them."""
+        among = {name: standing.at(places) for name, standing in self.standings.items()}
+        return replace(self, pairs=self.pairs.where(places), standings=among)
+
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """(C,) features of the candidates."""
+        return pair_features(self.terms, self.pairs, self.standings)
+
 
 @dataclass(frozen=True)
 class Comparison:
     """Distinct texts of one table or two, with their candidate pairs, and a matcher of pairs.
 
+    Features are computed for a block of candidates at a time, and of each only its log odds are kept.
+
     Args:
         order: (N,) number of each text in alphabetical order; those of the first table come first.
         views: the texts in that order, as all that follows, and of records their columns in one text as well.
-        columns: (C,) features of the candidates.
-        matcher: that scores them.
+        matcher: that scores the C candidates.
         also: further columns, N values each in their normal form.
         model: a trained one that has read the texts; None without one.
+        known: (C,) log odds of the candidates; None: they are not known yet.
     """
 
     order: Ints
     views: Sequence[View]
-    columns: dict[str, Column]
     matcher: Matcher
     also: Sequence[Sequence[str]] = ()
     model: ScoredTexts | None = None
+    known: Floats | None = None
 
     @classmethod
     def of(
@@ -173,11 +194,8 @@ class Comparison:
             >>> Comparison.of(["red shoe 42", "Red shoes, 42", "red shoe 43", "a tent"]).groups().shape
             (4,)
         """
-        records = list(zip(*map(normal_form, (texts, *also)), strict=True))
-        first = len(texts) if split is None else split
-        sides = range(first), range(first, len(texts))
-        order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
-        _, *further = ([records[number][column] for number in order.tolist()] for column in range(1 + len(also)))
+        order = _alphabetical([normal_form(column) for column in (texts, *also)], split)
+        further = [normal_form([column[number] for number in order.tolist()]) for column in also]
         ordered = [texts[number] for number in order.tolist()]
         model = read(ordered, order)
         seen = [ordered, row_texts(ordered, further)] if also else [ordered]
@@ -186,9 +204,9 @@ class Comparison:
             unfinished = max(each.pairs.unfinished for each in views)
             left, right = np.divmod(np.union1d(*(each.pairs.key for each in views)), len(texts))
             views = [each.at(left, right, unfinished) for each in views]
-        views[0] = replace(views[0], pairs=_scored(views[0].pairs, model))
+        views = [each.scored(model if number == 0 else None) for number, each in enumerate(views)]
         matcher = matcher or generic_matcher(sense, vectors=views[0].vectors is not None)
-        return cls(order, views, _features(views), in_rows(matcher) if also else matcher, further, model)
+        return cls(order, views, in_rows(matcher) if also else matcher, further, model)
 
     @property
     def terms(self) -> Terms:
@@ -232,15 +250,30 @@ class Comparison:
         """(N,) position of each text in alphabetical order."""
         return np.argsort(self.order)
 
+    @property
+    def columns(self) -> dict[str, Column]:
+        """(C,) features of the candidates; they are kept, which a large file has no memory for."""
+        return _named([each.columns for each in self.views])
+
+    def features(self, places: Places) -> dict[str, Column]:
+        """Return features of some of the candidates."""
+        return _named([each.some(places).columns for each in self.views])
+
     @cached_property
     def log_odds(self) -> Floats:
         """(C,) of the candidates."""
-        return self.matcher.log_odds(self.columns)
+        if self.known is not None:
+            return self.known
+        found = np.empty(len(self.pairs), np.float64)
+        for start in range(0, len(found), BLOCK):
+            part = slice(start, start + BLOCK)
+            found[part] = self.matcher.log_odds(self.features(part))
+        return found
 
     @property
     def probability(self) -> Floats:
         """(C,) of the candidates."""
-        return self.matcher.probability(self.columns)
+        return np.asarray(expit(self.log_odds), np.float64)
 
     @property
     def valley(self) -> float:
@@ -272,9 +305,11 @@ class Comparison:
 
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":
         """Return the same with some of the C candidates."""
-        columns = {name: column[kept] for name, column in self.columns.items()}
-        views = [replace(each, pairs=each.pairs.where(kept)) for each in self.views]
-        return replace(self, views=views, columns=columns)
+        return replace(self, views=[each.some(kept) for each in self.views], known=self.log_odds[kept])
+
+    def with_matcher(self, matcher: Matcher) -> "Comparison":
+        """Return the same with another matcher."""
+        return replace(self, matcher=matcher, known=None)
 
     def candidate(self, left: Ints, right: Ints) -> Ints:
         """Return (P,) place of pairs among the candidates; -1 for others."""
@@ -282,7 +317,8 @@ class Comparison:
 
     def in_valley(self) -> "Comparison":
         """Return the same with the matcher moved so that one half is where these texts show it."""
-        return replace(self, matcher=self.matcher.moved(self.valley))
+        valley = self.valley
+        return replace(self, matcher=self.matcher.moved(valley), known=self.log_odds - valley)
 
     def answered(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> "Comparison":
         """Return the same with the matcher moved by answers.
@@ -292,9 +328,11 @@ class Comparison:
             right: (A,) the others.
             same: (A,) whether they are duplicates.
         """
-        place = self.candidate(left, right)
+        place, held = self.candidate(left, right), anchors(len(self.pairs))
         asked = place >= 0
-        return replace(self, matcher=self.matcher.answered(self.columns, place[asked], same[asked]))
+        some = np.union1d(place[asked], held)
+        pairs, around = np.searchsorted(some, place[asked]), np.searchsorted(some, held)
+        return self.with_matcher(self.matcher.answered(self.features(some), pairs, same[asked], around=around))
 
     def best_cut(self, left: Ints, right: Ints, same: NDArray[np.bool_]) -> float:
         """Return the log odds from which links have the highest expected F1, with answers as of `answered`."""
@@ -320,10 +358,10 @@ class Comparison:
             reasons.append("; ".join(told) if place[number] >= 0 else "a person says so")
         return reasons
 
-    @cached_property
+    @property
     def _keys(self) -> tuple[Ints, Ints]:
         """Keys of the candidates, ascending, and their positions."""
-        order = np.argsort(key := self.pairs.key)
+        order = np.argsort(key := self.pairs.key, kind="stable")  # most are sorted
         return key[order], order
 
     def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
@@ -341,46 +379,51 @@ class Comparison:
         """The further columns."""
         return [Values(column) for column in self.also]
 
-    @cached_property
-    def _of_text(self) -> tuple[Ints, Ints]:
-        """Candidates by text, and (N + 1,) where those of each text begin."""
-        text = np.concatenate([self.pairs.left, self.pairs.right])
-        order = np.argsort(text, kind="stable")
-        return order % max(len(self.pairs), 1), np.searchsorted(text[order], np.arange(len(self) + 1))
-
     def _beside(self, left: Ints, right: Ints) -> Floats:
         """Return (P,) log odds of pairs that are no candidates, each as if it alone joined those of its two texts."""
         columns: dict[str, Column] = {}
         for view, prefix in zip(self.views, ("", ROW), strict=False):
             new = _scored(view.at(left, right).pairs, None if prefix else self.model)
-            found, around = pair_features(view.terms, new), self._around(new, view.pairs)
-            for name in ("lexical", "cosine", "score"):
-                if (similarity := getattr(around, name)) is not None:
-                    found |= {key: column[: len(left)] for key, column in standing(around, similarity, name).items()}
-                    middle = (self.columns[f"{prefix}{name}"] - self.columns[f"{prefix}{name}_over"])[:1].sum()
-                    found[f"{name}_over"] = found[name] - middle
+            found, around = pair_features(view.terms, new, {}), _around(new, view.pairs)
+            mine = slice(len(new))
+            for name, standing in standings(around).items():
+                standing = replace(standing.at(mine), middle=view.standings[name].middle)
+                found |= standing.columns(name, around.left[mine], around.right[mine], getattr(new, name))
             columns |= {f"{prefix}{name}": column for name, column in found.items()}
         return self.matcher.log_odds(columns)
 
-    def _around(self, new: Pairs, pairs: Pairs) -> Pairs:
-        """Return P pairs and after them the candidates of each one's texts, with texts of its own for each pair."""
-        count, ends = len(new), np.concatenate([new.left, new.right])
-        candidate, first = self._of_text
+
+def _alphabetical(columns: Sequence[Sequence[str]], split: int | None) -> Ints:
+    """Return (N,) order of records by columns in their normal form, those of the first table first."""
+    records = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    first = len(records) if split is None else split
+    sides = range(first), range(first, len(records))
+    return np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
+
+
+def _around(new: Pairs, pairs: Pairs) -> Pairs:
+    """Return P pairs and after them the candidates of each one's texts, with texts of its own for each pair."""
+    count, ends = len(new), np.concatenate([new.left, new.right])
+    node, places, owners = np.arange(2 * count), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for order, first in pairs.by_text:
         number = first[ends + 1] - first[ends]
         place = np.arange(number.sum()) + np.repeat(first[ends] - np.append(0, np.cumsum(number)[:-1]), number)
-        node, others = np.arange(2 * count), 2 * count + np.arange(len(place))
-        return replace(
-            new.before(pairs.where(candidate[place])),
-            count=2 * count + len(place),
-            left=np.append(node[:count], np.repeat(node, number)),
-            right=np.append(node[count:], others),
-        )
+        places.append(order[place])
+        owners.append(np.repeat(node, number))
+    place, owner = np.concatenate(places), np.concatenate(owners)
+    others = 2 * count + np.arange(len(place))
+    return replace(
+        new.before(pairs.where(place)),
+        count=2 * count + len(place),
+        left=np.append(node[:count], owner),
+        right=np.append(node[count:], others),
+    )
 
 
-def _features(views: Sequence[View]) -> dict[str, Column]:
-    """Return (C,) features by name; those of the second view begin with `ROW`."""
-    found = [pair_features(each.terms, each.pairs) for each in views]
-    return found[0] | {f"{ROW}{name}": column for each in found[1:] for name, column in each.items()}
+def _named(columns: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
+    """Return features by name; those of the second view begin with `ROW`."""
+    sides = zip(("", ROW), columns, strict=False)
+    return {f"{prefix}{name}": column for prefix, side in sides for name, column in side.items()}
 
 
 def _scored(pairs: Pairs, model: ScoredTexts | None) -> Pairs:

@@ -72,18 +72,27 @@ class Matcher:
             score += weight * columns[name]
         return np.asarray(score, np.float64)
 
-    def answered(self, columns: "Mapping[str, Column]", pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> "Matcher":
+    def answered(
+        self,
+        columns: "Mapping[str, Column]",
+        pairs: NDArray[np.int64],
+        same: NDArray[np.bool_],
+        *,
+        around: NDArray[np.int64] | None = None,
+    ) -> "Matcher":
         """Return the matcher after answers about pairs; it starts from the prior, so the order of answers is not seen.
 
         Args:
             columns: features of P pairs.
             pairs: (A,) positions of those that were asked about.
             same: (A,) whether each matches.
+            around: positions of pairs of all sorts; None: `anchors` of the P pairs.
         """
         if not len(pairs):
             return replace(self, coefficients=self.prior)
         order = np.lexsort((same, pairs))
-        sampled, expected = self._anchors(columns)
+        some = anchors(len(next(iter(columns.values())))) if around is None else around
+        sampled, expected = self._sure(columns, some)
         chosen = np.concatenate([pairs[order], sampled])
         covariance = self.spread**2 * np.eye(len(self.prior)) + self.kinds.T @ self.kinds / max(len(self.kinds), 1)
         found = fit_logistic(
@@ -121,13 +130,11 @@ class Matcher:
             kinds=np.pad(self.kinds, ((0, 0), (0, len(others)))),
         )
 
-    def _anchors(self, columns: "Mapping[str, Column]") -> tuple[NDArray[np.int64], Floats]:
-        """Return some pairs that the generic matcher is sure of, and what it says of them.
+    def _sure(self, columns: "Mapping[str, Column]", some: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+        """Return those of some pairs that the generic matcher is sure of, and what it says of them.
 
         Questions are about doubtful pairs alone, so without these nothing would hold the coefficients elsewhere.
         """
-        count = len(next(iter(columns.values())))
-        some = np.unique(np.linspace(0, count - 1, min(count, ANCHORS)).astype(np.int64))
         rows = self._rows({name: columns[name][some] for name in self.names})
         expected = np.asarray(expit(rows @ self.prior), np.float64)
         sure = np.abs(expected - 0.5) > 0.5 - UNSURE
@@ -174,6 +181,11 @@ class Matcher:
         self._require(columns)
         rows = np.column_stack([columns[name] for name in self.names]).astype(np.float64)
         return np.column_stack([np.ones(len(rows)), (rows - self.mean) / self.scale])
+
+
+def anchors(count: int) -> NDArray[np.int64]:
+    """Return positions of at most `ANCHORS` pairs that are spread over so many."""
+    return np.unique(np.linspace(0, count - 1, min(count, ANCHORS)).astype(np.int64))
 
 
 def _rounded(numbers: Floats) -> Any:

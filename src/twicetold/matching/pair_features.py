@@ -6,6 +6,9 @@ text and that of the other are told as the smaller and the larger of the two, so
 Shape letters: P pairs, N texts, F features.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +18,16 @@ from twicetold.matching.terms import PREFIX, Csr, Terms
 Column = NDArray[np.float32]
 Rows = NDArray[np.int64]
 BLOCK = 50_000  # pairs at a time
+TEXTS = 50_000  # whose pairs are ranked at a time
 
 
-def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
+def pair_features(terms: Terms, pairs: Pairs, among: "Mapping[str, Standing] | None" = None) -> dict[str, Column]:
     """Return (P,) columns by name; those of vectors and of a model only where the pairs have a cosine and a score.
+
+    Args:
+        terms: of the texts.
+        pairs: P of them.
+        among: standings of these pairs among others, by similarity; None: there are no others.
 
     Examples:
         >>> from twicetold.matching.candidates import candidates
@@ -34,9 +43,8 @@ def pair_features(terms: Terms, pairs: Pairs) -> dict[str, Column]:
         for start in range(0, max(len(pairs), 1), BLOCK)
     ]
     columns = {name: np.concatenate([block[name] for block in blocks]).astype(np.float32) for name in blocks[0]}
-    for name, similarity in (("lexical", pairs.lexical), ("cosine", pairs.cosine), ("score", pairs.score)):
-        if similarity is not None:
-            columns |= {name: similarity} | standing(pairs, similarity, name)
+    for name, standing in (standings(pairs) if among is None else among).items():
+        columns |= standing.columns(name, pairs.left, pairs.right, getattr(pairs, name))
     return columns
 
 
@@ -151,33 +159,90 @@ def _shape(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     }
 
 
-def standing(pairs: Pairs, similarity: Column, name: str) -> dict[str, Column]:
-    """Return the standing of a pair among all candidates of its two texts.
+@dataclass(frozen=True)
+class Standing:
+    """Standing of pairs among all candidates of their two texts, by a similarity.
 
-    Rank is the number of strictly nearer texts; gap the distance to the nearest other one; above the distance to the
-    mean of all others; over that to the second nearest of a text in the middle of the file.
+    Args:
+        rank: (2, P) number of strictly nearer texts of the left text, and of the right one.
+        best: (N,) similarity of the nearest text.
+        second: (N,) of the second nearest one.
+        total: (N,) of all.
+        number: (N,) of candidates.
+        middle: similarity of the second nearest of a text in the middle of the file.
     """
-    count = len(pairs)
-    text, value = np.concatenate([pairs.left, pairs.right]), np.concatenate([similarity, similarity])
+
+    rank: NDArray[np.int32]
+    best: Column
+    second: Column
+    total: Column
+    number: NDArray[np.int32]
+    middle: np.float32
+
+    @classmethod
+    def of(cls, pairs: Pairs, similarity: Column) -> "Standing":
+        """Rank pairs, `TEXTS` texts at a time."""
+        rank = np.empty((2, len(pairs)), np.int32)
+        best, second, total = (np.zeros(pairs.count, np.float32) for _ in range(3))
+        number = np.zeros(pairs.count, np.int32)
+        for start in range(0, pairs.count, TEXTS):
+            some = slice(start, min(start + TEXTS, pairs.count))
+            mine, theirs = (order[first[some.start] : first[some.stop]] for order, first in pairs.by_text)
+            text = np.append(pairs.left[mine], pairs.right[theirs]) - start
+            ranks, best[some], second[some], total[some], number[some] = _ranked(
+                text, np.append(similarity[mine], similarity[theirs]), some.stop - start
+            )
+            rank[0, mine], rank[1, theirs] = ranks[: len(mine)], ranks[len(mine) :]
+        middle = np.float32(np.median(second[number > 1])) if (number > 1).any() else np.float32(0)
+        return cls(rank, best, second, total, number, middle)
+
+    def at(self, places: "slice | NDArray[np.bool_ | np.int64]") -> "Standing":
+        """Return that of some of the pairs."""
+        return replace(self, rank=self.rank[:, places])
+
+    def columns(self, name: str, left: Rows, right: Rows, similarity: Column) -> dict[str, Column]:
+        """Return the similarity and features by name.
+
+        Rank is that above; gap the distance to the nearest other one; above the distance to the mean of all others;
+        over that to `middle`.
+
+        Args:
+            name: of the similarity.
+            left: (P,) texts.
+            right: (P,) the others.
+            similarity: (P,) of the pairs.
+        """
+        gaps, means = [], []
+        for text in (left, right):
+            others = _ratio(self.total[text] - similarity, (self.number[text] - 1).astype(np.float32), 0)
+            means.append(similarity - others)
+            gaps.append(similarity - np.where(similarity >= self.best[text], self.second[text], self.best[text]))
+        return {
+            name: similarity,
+            **_ends(f"{name}_rank", *np.log1p(self.rank.astype(np.float32))),
+            **_ends(f"{name}_gap", *gaps),
+            **_ends(f"{name}_above", *means),
+            f"{name}_mutual": (self.rank == 0).all(axis=0).astype(np.float32),
+            f"{name}_over": similarity - self.middle,
+        }
+
+
+def standings(pairs: Pairs) -> dict[str, Standing]:
+    """Return the standing of pairs by each similarity that they have."""
+    similar = {name: getattr(pairs, name) for name in ("lexical", "cosine", "score")}
+    return {name: Standing.of(pairs, column) for name, column in similar.items() if column is not None}
+
+
+def _ranked(text: Rows, value: Column, count: int) -> tuple[Rows, Column, Column, Column, Rows]:
+    """Return (E,) ranks, and (n,) best, second, total and number as of `Standing`, from E pairs of each of n texts."""
     order = descending_in(text, value)
     ranked, ranked_text = value[order], text[order]
-    first = np.searchsorted(ranked_text, np.arange(pairs.count + 1))
+    first = np.searchsorted(ranked_text, np.arange(count + 1))
     number = np.diff(first)
-    best, second = _at(ranked, first, number, 0), _at(ranked, first, number, 1)
-    rank = np.empty(2 * count, np.float32)
+    rank = np.empty(len(text), np.int64)
     rank[order] = _runs(ranked_text, ranked) - first[ranked_text]
-    total = np.bincount(ranked_text, ranked, minlength=pairs.count).astype(np.float32)
-    others = _ratio(total[text] - value, (number[text] - 1).astype(np.float32), 0)
-    other_best = np.where(value >= best[text], second[text], best[text])
-    middle = np.float32(np.median(second[number > 1])) if (number > 1).any() else np.float32(0)
-    one, other = slice(0, count), slice(count, 2 * count)
-    return {
-        **_ends(f"{name}_rank", np.log1p(rank[one]), np.log1p(rank[other])),
-        **_ends(f"{name}_gap", (value - other_best)[one], (value - other_best)[other]),
-        **_ends(f"{name}_above", (value - others)[one], (value - others)[other]),
-        f"{name}_mutual": ((rank[one] == 0) & (rank[other] == 0)).astype(np.float32),
-        f"{name}_over": similarity - middle,
-    }
+    total = np.bincount(ranked_text, ranked, minlength=count).astype(np.float32)
+    return rank, _at(ranked, first, number, 0), _at(ranked, first, number, 1), total, number
 
 
 def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:

@@ -4,7 +4,6 @@ Shape letters: n rows, P pairs, A answers.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ def by_matcher(one: Labelled, matcher: Matcher) -> GroupScores:
 
 def in_file(one: Labelled, matcher: Matcher) -> Comparison:
     """Return the comparison of a file by a matcher, moved to what the file shows without labels."""
-    return replace(one.comparison, matcher=matcher).in_valley()
+    return one.comparison.with_matcher(matcher).in_valley()
 
 
 def by_threshold(one: Labelled, similarity: NDArray[np.float32], threshold: float) -> GroupScores:

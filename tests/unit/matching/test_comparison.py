@@ -47,6 +47,25 @@ def test_all_features_are_finite_and_named_alike_for_an_empty_file() -> None:
         assert all(len(column) == len(compared.pairs) for column in compared.columns.values())
 
 
+def test_features_and_log_odds_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        f"{colour} {thing} {size} m" for colour in ("red", "blue") for thing in ("tent", "hose") for size in range(9)
+    ]
+    whole = compare(texts, with_vectors=True)
+    monkeypatch.setattr(comparison_module, "BLOCK", 7)
+    monkeypatch.setattr(pair_features_module, "TEXTS", 5)
+    blocks = compare(texts, with_vectors=True)
+    places = np.array([40, 3, 17])
+    some = blocks.features(places)
+    assert set(some) == set(whole.columns)
+    for name, column in whole.columns.items():
+        assert some[name].tolist() == column[places].tolist(), name
+        assert blocks.columns[name].tolist() == column.tolist(), name
+    assert blocks.log_odds.tolist() == whole.matcher.log_odds(whole.columns).tolist()
+    kept = blocks.where(blocks.pairs.left % 2 == 0)  # each stands among all candidates still
+    assert kept.matcher.log_odds(kept.columns).tolist() == kept.log_odds.tolist()
+
+
 def test_groups_do_not_chain() -> None:
     compared = compare(["a b c d", "b c d e", "c d e f", "d e f g"])
     left, right = compared.ends
