@@ -139,7 +139,8 @@ class Prepared:
         if self.same is not None:
             codes = self.same.groups(cut=cut, rule=rule)
             inside = codes[left] == codes[right]
-        links = Links.of(len(comparison), left[inside], right[inside], score[inside]).at_least(self.link.score)
+        linked = inside & (score >= self.link.score)
+        links = Links.of(len(comparison), left[linked], right[linked], score[linked])
         candidates = Candidates(
             left, right, comparison.pairs.lexical, comparison.pairs.unfinished, comparison.approximate
         )

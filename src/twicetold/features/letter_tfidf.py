@@ -17,6 +17,8 @@ from twicetold.features.cached import cached, diagonal
 from twicetold.features.rows import CsrRows, weighted
 from twicetold.features.word_hashing import WordHashing
 
+COUNTED = 1 << 16  # texts whose terms are counted at a time
+
 
 class LetterTfIdf(WordHashing):
     """Smooth idf and rows of unit length, as `TfIdf`, over the columns of `WordHashing`.
@@ -37,8 +39,8 @@ class LetterTfIdf(WordHashing):
             ValueError: if the texts have no word, or a setting is wrong.
         """
         super().fit(texts)
-        counts = self._counts(texts)
-        found_in = np.bincount(counts.indices, minlength=counts.shape[1])
+        blocks = (self._counts(texts[start : start + COUNTED]) for start in range(0, len(texts), COUNTED))
+        found_in = sum(np.bincount(counts.indices, minlength=counts.shape[1]) for counts in blocks)
         self.idf_ = (np.log((1 + len(texts)) / (1 + found_in)) + 1).astype(np.float32)
         return self
 

@@ -38,7 +38,7 @@ from twicetold.matching.records import ROW, VERDICTS, Values, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.matching.valley import valley_shift
-from twicetold.neighbours.components import numbered
+from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import Floats, Ints, Links, merge
 from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
@@ -300,7 +300,10 @@ class Comparison:
             rule: how links make groups.
         """
         probability = self.probability if probability is None else probability
-        links = Links.of(len(self), self.pairs.left, self.pairs.right, probability)
+        strong, (left, right) = probability >= cut, (self.pairs.left, self.pairs.right)
+        part = components(len(self), left[strong], right[strong])
+        inside = part[left] == part[right]  # as groups are
+        links = Links.of(len(self), left[inside], right[inside], probability[inside])
         return numbered(merge(links, rule=rule, threshold=cut).cut(cut)[self.position])
 
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":

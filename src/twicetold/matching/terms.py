@@ -13,10 +13,11 @@ Shape letters: N texts, W words, T terms of a kind.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from itertools import chain, count, islice, pairwise
+from typing import Any, NamedTuple, TypeAlias
 from unicodedata import category
 
 import numpy as np
@@ -42,6 +43,7 @@ PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
 CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
+READ = 1 << 14  # texts whose terms are held as strings
 SEARCHED = 1 << 20  # letters in which codes are searched for at a time
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
@@ -67,7 +69,7 @@ class Terms:
         contained: (N, T) 1 where the letters and digits of a text contain the code.
         symbols: (N, T) 1 where a text has a symbol that is no sign.
         signs: (N, T) 1 where a text has a sign, as of `is_sign`.
-        prefix: (N, PREFIX) first letters and digits, as code points; 0 beyond the end.
+        prefix: (N, PREFIX) first letters and digits, as code points of a type that holds them; 0 beyond the end.
         length: (N,) letters and digits.
     """
 
@@ -87,7 +89,7 @@ class Terms:
     contained: Csr
     symbols: Csr
     signs: Csr
-    prefix: NDArray[np.int32]
+    prefix: NDArray[np.integer]
     length: NDArray[np.float32]
 
     @classmethod
@@ -106,10 +108,10 @@ class Terms:
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
         """Return terms of texts that are in their normal form."""
         folded = list(map(plain_numbers, folded))
-        words = list(map(WORD.findall, folded))
+        words = numbered_terms(map(WORD.findall, folded))
         pieces = [SQUEEZED.sub("\\1\0", text) for text in folded]
         squeezed = [text.replace("\0", "") for text in pieces]
-        present, vocabulary = incidence(words)
+        present, vocabulary = words.incidence, words.vocabulary
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
         )
@@ -130,7 +132,7 @@ class Terms:
             vocabulary=vocabulary,
             spelt=spelt,
             crowded=crowded,
-            order=_neighbours(words, vocabulary),
+            order=_neighbours(words),
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
@@ -148,15 +150,46 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
+class NumberedTerms(NamedTuple):
+    """Terms of N texts by their number in a vocabulary.
+
+    Attributes:
+        number: (E,) of the terms of all texts, one text after another.
+        row: (E,) the text.
+        texts: N.
+        vocabulary: the terms in their order.
+    """
+
+    number: NDArray[np.int64]
+    row: NDArray[np.int64]
+    texts: int
+    vocabulary: list[str]
+
+    @property
+    def incidence(self) -> Csr:
+        """(N, T) CSR of float32 with 1 where a text has a term."""
+        return _ones(self.row, self.number, (self.texts, len(self.vocabulary)))
+
+
+def numbered_terms(terms: Iterable[Sequence[str]]) -> NumberedTerms:
+    """Number the terms of texts, `READ` texts at a time."""
+    place: defaultdict[str, int] = defaultdict(count().__next__)
+    terms, lengths, found = iter(terms), [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    while rows := list(islice(terms, READ)):
+        lengths.append(np.fromiter(map(len, rows), np.int64, len(rows)))
+        found.append(np.fromiter(map(place.__getitem__, chain.from_iterable(rows)), np.int32, lengths[-1].sum()))
+    vocabulary, length = sorted(place), np.concatenate(lengths)
+    rank = np.empty(len(vocabulary), np.int64)
+    rank[np.fromiter(map(place.__getitem__, vocabulary), np.int64, len(vocabulary))] = np.arange(len(vocabulary))
+    return NumberedTerms(
+        rank[np.concatenate(found)], np.repeat(np.arange(len(length)), length), len(length), vocabulary
+    )
+
+
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
     """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
-    rows = list(terms)
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    flat = list(chain.from_iterable(rows))
-    vocabulary = sorted(set(flat))
-    place = {term: number for number, term in enumerate(vocabulary)}
-    column = np.fromiter(map(place.__getitem__, flat), np.int64, len(flat))
-    return _ones(np.repeat(np.arange(len(rows)), lengths), column, (len(rows), len(vocabulary))), vocabulary
+    numbered = numbered_terms(terms)
+    return numbered.incidence, numbered.vocabulary
 
 
 def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
@@ -177,16 +210,14 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
 
 
-def _neighbours(words: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> Csr:
+def _neighbours(words: NumberedTerms) -> Csr:
     """Return (N, T) 1 where a text has a pair of neighbouring words."""
-    place = {word: number for number, word in enumerate(vocabulary)}
-    row = np.repeat(np.arange(len(words)), np.fromiter(map(len, words), np.int64, len(words)))
-    word = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int64, len(row))
+    row, word = words.row, words.number
     within = row[1:] == row[:-1]
-    pairs = (word[:-1] * len(vocabulary) + word[1:])[within]
+    pairs = (word[:-1] * len(words.vocabulary) + word[1:])[within]
     order = np.argsort(pairs, kind="stable")
     number = np.cumsum(np.diff(pairs[order], prepend=pairs[order][:1]) > 0)
-    return _ones(row[1:][within][order], number, (len(words), int(number.max(initial=-1)) + 1))
+    return _ones(row[1:][within][order], number, (words.texts, int(number.max(initial=-1)) + 1))
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
@@ -194,7 +225,8 @@ def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
     if not any(WORD.search(text) or symbols(text) for text in folded):
         return sparse.csr_array((len(folded), 0), dtype=np.float32), []
     fitted = FoldedTerms(3).fit(folded)
-    return sparse.csr_array(fitted.transform(folded).to_scipy()), fitted.get_feature_names_out().tolist()
+    blocks = [fitted.transform(folded[start : start + READ]).to_scipy() for start in range(0, len(folded), READ)]
+    return sparse.csr_array(sparse.vstack(blocks, format="csr")), fitted.get_feature_names_out().tolist()
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
@@ -283,10 +315,10 @@ def _without_code(run: re.Match[str]) -> str:
     return " " if codes_of(run[0]) else run[0]
 
 
-def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.int32]:
+def prefixes_of(squeezed: Sequence[str]) -> NDArray[np.integer]:
     """Return (n, PREFIX) code points of the first letters and digits, 0 beyond the end."""
-    fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}")
-    return fixed.view(np.int32).reshape(len(squeezed), PREFIX)
+    fixed = np.array([text[:PREFIX] for text in squeezed], f"<U{PREFIX}").view(np.int32)
+    return fixed.astype(np.min_scalar_type(fixed.max(initial=0))).reshape(len(squeezed), PREFIX)
 
 
 def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[np.uint64]:

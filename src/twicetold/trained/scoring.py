@@ -104,7 +104,20 @@ def search_vectors(model: TrainedModel, texts: Sequence[str]) -> tuple[Matrix, M
     pairs = [model.read(block).search_matrices(np.arange(len(block))) for block in blocks]
     if len(pairs) == 1:
         return pairs[0]
-    queries, documents = zip(*pairs, strict=True)
-    stack = sparse.vstack if sparse.issparse(queries[0]) else np.concatenate
-    whole = stack(queries)
-    return whole, whole if all(q is d for q, d in pairs) else stack(documents)
+    queries, documents = (list(side) for side in zip(*pairs, strict=True))
+    same = all(query is document for query, document in pairs)
+    pairs, documents = [], [] if same else documents
+    whole = _stacked(queries)
+    return whole, whole if same else _stacked(documents)
+
+
+def _stacked(blocks: list[Matrix]) -> Matrix:
+    """Stack blocks, which are freed one by one."""
+    if sparse.issparse(blocks[0]):
+        return sparse.vstack(blocks)
+    whole, start = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), blocks[0].dtype), 0
+    while blocks:
+        block = blocks.pop(0)
+        whole[start : start + len(block)] = block
+        start += len(block)
+    return whole

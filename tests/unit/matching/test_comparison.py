@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from twicetold.matching import comparison as comparison_module
+from twicetold.matching import pair_features as pair_features_module
 from twicetold.matching.comparison import CUT, FEWEST_ANSWERS, LEAST_CUT, Comparison, best_cut
 from twicetold.matching.matcher import Matcher
 
