@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,12 @@ LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
+READ = 50_000  # texts whose terms are looked at at a time
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
+
+
+Keys: TypeAlias = NDArray[np.int64]
+"""One number for both texts of each pair, as `Pairs.key`."""
 
 
 class Ends(NamedTuple):
@@ -130,6 +135,7 @@ def candidates(
     nearest: int = NEAREST,
     split: int | None = None,
     among: Callable[[Csr], Ends] | None = None,
+    near: Keys | None = None,
 ) -> Pairs:
     """Return pairs of texts of one table, or across two; those that have neither similarity are left out.
 
@@ -139,9 +145,10 @@ def candidates(
         nearest: K.
         split: number of texts of the first table; None if there is one.
         among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
+        near: the nearest by vectors, as of `near_by_vectors`; None: they are searched for.
     """
     both = lexical_rows(terms)
-    ends = nearest_pairs(both, vectors, nearest=nearest, split=split) if among is None else among(both)
+    ends = nearest_pairs(both, vectors, nearest=nearest, split=split, near=near) if among is None else among(both)
     pairs = similarities(both, vectors, ends)
     keep = pairs.lexical >= LEAST
     if pairs.cosine is not None:
@@ -157,16 +164,20 @@ def similarities(both: Csr, vectors: NDArray[np.float32] | None, ends: Ends) -> 
 
 
 def nearest_pairs(
-    both: Csr, vectors: NDArray[np.float32] | None, *, nearest: int = NEAREST, split: int | None = None
+    both: Csr,
+    vectors: NDArray[np.float32] | None,
+    *,
+    nearest: int = NEAREST,
+    split: int | None = None,
+    near: Keys | None = None,
 ) -> Ends:
     """Return the pairs, each once; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
-    count = both.shape[0]
-    found = [_by_terms(both, nearest, split)]
-    if vectors is not None:
-        found.append(_by_vectors(vectors, nearest, split))
-    cells = np.sort(np.concatenate([np.minimum(a, b) * count + np.maximum(a, b) for a, b, _ in found]))
-    left, right = np.divmod(cells[np.diff(cells, prepend=-1) > 0], count)
-    return Ends(left, right, found[0].unfinished)
+    if near is None and vectors is not None:
+        near = near_by_vectors(vectors, nearest=nearest, split=split)
+    found, unfinished = _by_terms(both, nearest, split)
+    found = found if near is None else np.append(found, near)
+    left, right = np.divmod(_once(found), both.shape[0])
+    return Ends(left, right, unfinished)
 
 
 def lexical_rows(terms: Terms) -> Csr:
@@ -207,19 +218,41 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
-def _by_terms(both: Csr, nearest: int, split: int | None) -> Ends:
-    """Return indices of queries and of their neighbours."""
-    (asking, unfinished), rows, found = _heaviest(both), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
+    """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
+    (asking, unfinished), found = _heaviest(both), [np.empty(0, np.int64)]
+    asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
-        columns = both[base].T.tocsr()
+        columns = _of_blocks(both[base] if split is not None else both, lambda rows: asked[rows.indices]).T.tocsr()
         for start in range(asks.start, asks.stop, BLOCK):
             product = asking[start : min(start + BLOCK, asks.stop)] @ columns
             row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
             product.data[product.indices == row - base.start] = 0
             chosen = _largest(product, nearest)
-            rows.append(row[chosen])
-            found.append(product.indices[chosen].astype(np.int64) + base.start)
-    return Ends(np.concatenate(rows), np.concatenate(found), unfinished)
+            found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
+    return _once(np.concatenate(found)), unfinished
+
+
+def _of_blocks(rows: Csr, chosen: Callable[[Csr], NDArray[np.bool_]]) -> Csr:
+    """Return the entries that are chosen, a block of rows at a time."""
+    blocks = []
+    for start in range(0, max(rows.shape[0], 1), READ):
+        some = rows[start : start + READ]
+        kept = chosen(some)
+        indptr = np.append(0, np.cumsum(kept))[some.indptr]
+        blocks.append(sparse.csr_array((some.data[kept], some.indices[kept], indptr), shape=some.shape))
+    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+
+
+def _keys(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> Keys:
+    """Return one number for both texts of each pair."""
+    return np.minimum(one, other) * count + np.maximum(one, other)
+
+
+def _once(keys: Keys) -> Keys:
+    """Return each key once, ascending."""
+    keys = np.sort(keys)
+    return keys[np.diff(keys, prepend=-1) > 0]
 
 
 def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
@@ -245,19 +278,23 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
     Returns:
         The entries, and the number of rows that have fewer than that because of `MOST`.
     """
-    texts = np.bincount(both.indices, minlength=both.shape[1])[both.indices]
-    row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
-    square = both.data**2
-    common = texts > COMMON
-    order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
-    rank = np.arange(len(order)) - both.indptr[:-1][row[order]]
-    asked = (_before(square[order], both.indptr) < ASKED) & (~common[order] | (rank < 3))
-    texts = np.where(asked, texts[order], 0)
-    cut = asked & (_before(texts, both.indptr) + texts > MOST)
-    kept = np.sort(order[asked & ~cut])
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=both.shape[0]))])
-    asking = sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
-    return asking, len(np.unique(row[order[cut]]))
+    often, cut = np.bincount(both.indices, minlength=both.shape[1]), [0]
+
+    def chosen(rows: Csr) -> NDArray[np.bool_]:
+        texts, square = often[rows.indices], rows.data**2
+        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        common = texts > COMMON
+        order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
+        rank = np.arange(len(order)) - rows.indptr[:-1][row[order]]
+        asked = (_before(square[order], rows.indptr) < ASKED) & (~common[order] | (rank < 3))
+        texts = np.where(asked, texts[order], 0)
+        left_out = asked & (_before(texts, rows.indptr) + texts > MOST)
+        cut.append(len(np.unique(row[order[left_out]])))
+        kept = np.zeros(len(order), bool)
+        kept[order[asked & ~left_out]] = True
+        return kept
+
+    return _of_blocks(both, chosen), sum(cut)
 
 
 def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
@@ -266,17 +303,18 @@ def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
     return np.asarray(before[:-1] - np.repeat(before[indptr[:-1]], np.diff(indptr)))
 
 
-def _by_vectors(vectors: NDArray[np.float32], nearest: int, split: int | None) -> Ends:
-    """Return indices of queries and of their neighbours."""
-    rows, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+def near_by_vectors(vectors: NDArray[np.float32], *, nearest: int = NEAREST, split: int | None = None) -> Keys:
+    """Return keys of texts and the nearest by vectors; arguments as of `candidates`."""
+    found = [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
         size = base.stop - base.start
         if not size:
             continue
         index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
-        near = index.search(vectors[asks], k=min(nearest + (split is None), size)).index
-        row, column = np.repeat(np.arange(asks.start, asks.stop), near.shape[1]), near.ravel()
-        keep = (column != NOBODY) & (row != column + base.start)
-        rows.append(row[keep])
-        found.append(column[keep] + base.start)
-    return Ends(np.concatenate(rows), np.concatenate(found))
+        for start in range(asks.start, asks.stop, READ):
+            some = slice(start, min(start + READ, asks.stop))
+            near = index.search(vectors[some], k=min(nearest + (split is None), size)).index
+            row, column = np.repeat(np.arange(some.start, some.stop), near.shape[1]), near.ravel()
+            keep = (column != NOBODY) & (row != column + base.start)
+            found.append(_keys(row[keep], column[keep] + base.start, len(vectors)))
+    return _once(np.concatenate(found))

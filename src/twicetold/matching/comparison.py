@@ -28,6 +28,7 @@ from twicetold.matching.candidates import (
     ScoredTexts,
     candidates,
     lexical_rows,
+    near_by_vectors,
     scores_of,
     similarities,
 )
@@ -115,9 +116,12 @@ class View:
         split: int | None,
     ) -> "View":
         """Return texts in an order with their candidates; arguments as of `Comparison.of`."""
-        terms = Terms.of_folded(normal_form(texts))
         inside = None if among is None else lambda both: among(both, vectors, order)
-        return cls(terms, vectors, candidates(terms, vectors, nearest=nearest, split=split, among=inside))
+        near = None  # searched for before there are terms, which take as much memory
+        if vectors is not None and among is None:
+            near = near_by_vectors(vectors, nearest=nearest, split=split)
+        terms = Terms.of_folded(normal_form(texts))
+        return cls(terms, vectors, candidates(terms, vectors, nearest=nearest, split=split, among=inside, near=near))
 
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
