@@ -28,6 +28,7 @@ LETTERS = 0.7  # weight of letters beside words, as of the default of dedupe
 NEAREST = 10  # of a text, by either way
 COMMON = 300  # texts of a term that is asked for
 ASKED = 0.7  # of a text's squared length
+EXACTLY = 2.0**32  # parts of a squared length, so that its sum is the same beside any other rows
 MOST = 20_000  # texts of all terms that a text asks for (in ordinary files of 10,000 texts at most 17,184)
 EXACT = 8_000  # texts whose vectors are all compared
 PROBES = 5  # cells of the inverted file that a text looks into
@@ -286,7 +287,8 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
         common = texts > COMMON
         order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
         rank = np.arange(len(order)) - rows.indptr[:-1][row[order]]
-        asked = (_before(square[order], rows.indptr) < ASKED) & (~common[order] | (rank < 3))
+        heavier = _before((square[order] * EXACTLY).astype(np.int64), rows.indptr)
+        asked = (heavier < ASKED * EXACTLY) & (~common[order] | (rank < 3))
         texts = np.where(asked, texts[order], 0)
         left_out = asked & (_before(texts, rows.indptr) + texts > MOST)
         cut.append(len(np.unique(row[order[left_out]])))
@@ -297,7 +299,7 @@ def _heaviest(both: Csr) -> tuple[Csr, int]:
     return _of_blocks(both, chosen), sum(cut)
 
 
-def _before(value: NDArray[Any], indptr: NDArray[np.integer]) -> NDArray[Any]:
+def _before(value: NDArray[np.int64], indptr: NDArray[np.integer]) -> NDArray[np.int64]:
     """Sum of the values before each one in its row."""
     before = np.append(0, np.cumsum(value))
     return np.asarray(before[:-1] - np.repeat(before[indptr[:-1]], np.diff(indptr)))
