@@ -101,7 +101,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
-            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds)
+            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds, progress)
             if options.precision is None and thresholds.matched and thresholds.unlike(comparison.columns):
                 thresholds = thresholds.without_validation(constraints)
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
@@ -233,6 +233,7 @@ def _compared(
     vectors: Vectors | None,
     also: Sequence[Sequence[str]],
     thresholds: Thresholds,
+    progress: Progress,
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
@@ -249,6 +250,7 @@ def _compared(
         also=[[column[row] for row in distinct.rows.tolist()] for column in also],
         sense=options.sense,
         among=among,
+        progress=progress,
     )
 
 

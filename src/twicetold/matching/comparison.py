@@ -25,11 +25,14 @@ from twicetold.matching.candidates import (
     NEAREST,
     Ends,
     Pairs,
+    Progress,
     ScoredTexts,
     candidates,
+    in_blocks,
     lexical_rows,
     near_by_vectors,
     scores_of,
+    silent,
     similarities,
 )
 from twicetold.matching.generic import generic_matcher
@@ -45,6 +48,7 @@ from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
+TOLD = 1_000_000  # candidates after which a person who waits is told of
 BLOCK = 200_000  # candidates whose features are held at a time
 BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
@@ -114,14 +118,16 @@ class View:
         *,
         nearest: int,
         split: int | None,
+        progress: Progress,
     ) -> "View":
         """Return texts in an order with their candidates; arguments as of `Comparison.of`."""
         inside = None if among is None else lambda both: among(both, vectors, order)
         near = None  # searched for before there are terms, which take as much memory
         if vectors is not None and among is None:
-            near = near_by_vectors(vectors, nearest=nearest, split=split)
+            near = near_by_vectors(vectors, nearest=nearest, split=split, progress=progress)
         terms = Terms.of_folded(normal_form(texts))
-        return cls(terms, vectors, candidates(terms, vectors, nearest=nearest, split=split, among=inside, near=near))
+        pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside, near=near, progress=progress)
+        return cls(terms, vectors, pairs)
 
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
@@ -156,6 +162,7 @@ class Comparison:
         also: further columns, N values each in their normal form.
         model: a trained one that has read the texts; None without one.
         known: (C,) log odds of the candidates; None: they are not known yet.
+        progress: is called with how far a large file is done.
     """
 
     order: Ints
@@ -164,6 +171,7 @@ class Comparison:
     also: Sequence[Sequence[str]] = ()
     model: ScoredTexts | None = None
     known: Floats | None = None
+    progress: Progress = silent
 
     @classmethod
     def of(
@@ -178,6 +186,7 @@ class Comparison:
         matcher: Matcher | None = None,
         among: Among | None = None,
         nearest: int = NEAREST,
+        progress: Progress = silent,
     ) -> "Comparison":
         """Compare texts.
 
@@ -192,6 +201,7 @@ class Comparison:
             matcher: of the pairs; None: the generic one.
             among: gives the candidates, where not any texts may be linked.
             nearest: candidates of a text, by either way.
+            progress: is called with how far a large file is done.
 
         Examples:
             >>> from twicetold.matching.comparison import Comparison
@@ -203,14 +213,17 @@ class Comparison:
         ordered = [texts[number] for number in order.tolist()]
         model = read(ordered, order)
         seen = [ordered, row_texts(ordered, further)] if also else [ordered]
-        views = [View.of(each, encode(each, order), among, order, nearest=nearest, split=split) for each in seen]
+        views = [
+            View.of(each, encode(each, order), among, order, nearest=nearest, split=split, progress=progress)
+            for each in seen
+        ]
         if also:
             unfinished = max(each.pairs.unfinished for each in views)
             left, right = np.divmod(np.union1d(*(each.pairs.key for each in views)), len(texts))
             views = [each.at(left, right, unfinished) for each in views]
         views = [each.scored(model if number == 0 else None) for number, each in enumerate(views)]
         matcher = matcher or generic_matcher(sense, vectors=views[0].vectors is not None)
-        return cls(order, views, in_rows(matcher) if also else matcher, further, model)
+        return cls(order, views, in_rows(matcher) if also else matcher, further, model, progress=progress)
 
     @property
     def terms(self) -> Terms:
@@ -269,8 +282,7 @@ class Comparison:
         if self.known is not None:
             return self.known
         found = np.empty(len(self.pairs), np.float64)
-        for start in range(0, len(found), BLOCK):
-            part = slice(start, start + BLOCK)
+        for part in in_blocks(slice(0, len(found)), BLOCK, self.progress, "pairs compared", each=TOLD):
             found[part] = self.matcher.log_odds(self.features(part))
         return found
 

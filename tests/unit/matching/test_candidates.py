@@ -72,6 +72,27 @@ def test_candidates_are_the_nearest_by_letters_and_words_or_by_vectors(split, mo
     np.testing.assert_allclose(pairs.cosine, cosine[pairs.left, pairs.right], atol=1e-6)
 
 
+@pytest.mark.parametrize("split", [None, 60])
+def test_candidates_are_the_same_however_many_texts_are_looked_at_at_a_time(split, monkeypatch):
+    terms = Terms.of([f"{text} {number * 7919}" for number, text in enumerate(FEW_WORDS[::5])])
+    vectors = np.random.default_rng(0).normal(size=(terms.present.shape[0], 3)).astype(np.float32)
+    whole, told = candidates(terms, vectors, split=split), []
+    for name, size in (("READ", 7), ("BLOCK", 5), ("TOLD", 35)):
+        monkeypatch.setattr(module, name, size)
+    blocks = candidates(terms, vectors, split=split, progress=told.append)
+    assert [blocks.left.tolist(), blocks.right.tolist()] == [whole.left.tolist(), whole.right.tolist()]
+    assert f"35 of {split or len(vectors)} texts looked for by terms" in told
+    assert f"35 of {split or len(vectors)} texts looked for by vectors" in told
+
+
+def test_what_a_text_asks_for_does_not_depend_on_how_many_come_before_it():
+    both = lexical_rows(Terms.of(FEW_WORDS[:50]))
+    many = sparse.csr_array(np.full((1 << 14, 1), 30.1, np.float32))
+    beside = sparse.csr_array(sparse.block_diag([many, both], format="csr"))
+    expected, found = (module._heaviest(rows)[0][-50:] for rows in (both, beside))
+    assert found.data.tolist() == expected.data.tolist()
+
+
 def test_the_largest_of_a_row_are_those_of_a_sort_with_ties_to_the_lower_column():
     values = np.random.default_rng(1).integers(0, 4, (40, 60)).astype(np.float32)
     values[3], values[5] = 0, -1

@@ -6,6 +6,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
+from twicetold.features import letter_tfidf
 from twicetold.matching import terms as module
 from twicetold.matching.terms import CODE_LENGTHS, Terms, incidence, squeeze
 
@@ -77,6 +78,16 @@ def test_words_that_a_deletion_makes_equal_to_too_many_are_counted_and_not_compa
     assert terms.spelt.nnz == 2
     assert Terms.of(crowd[1:]).crowded == 0
     assert Terms.of(crowd[1:]).spelt.nnz == module.CROWD * (module.CROWD - 1)
+
+
+def test_terms_are_the_same_however_many_texts_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Sony TX-SR706, 16 GB", "", "sony txsr706 + €5", "a red shoe", "red shoe, a", "the end"]
+    whole = vars(Terms.of(texts))
+    monkeypatch.setattr(module, "READ", 2)
+    monkeypatch.setattr(letter_tfidf, "COUNTED", 2)
+    for name, value in vars(Terms.of(texts)).items():
+        plain = [each.toarray() if hasattr(each, "toarray") else each for each in (value, whole[name])]
+        np.testing.assert_array_equal(*plain, err_msg=name)
 
 
 def test_codes_are_the_same_however_many_letters_are_searched_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
