@@ -11,7 +11,7 @@ asked for. The nearest by vectors are exact in small files, and those of an inve
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -37,15 +37,11 @@ LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
 READ = 50_000  # texts whose terms are looked at at a time
-TOLD = 100_000  # texts after which a person who waits is told of
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
 
 Keys: TypeAlias = NDArray[np.int64]
 """One number for both texts of each pair, as `Pairs.key`."""
-
-
-Progress: TypeAlias = Callable[[str], None]
 
 
 class Ends(NamedTuple):
@@ -117,18 +113,6 @@ class Pairs:
         return replace(self, **changed)
 
 
-def silent(_: str) -> None:
-    """Tell nobody."""
-
-
-def in_blocks(whole: slice, size: int, progress: Progress, what: str, *, each: int) -> Iterator[slice]:
-    """Yield blocks of a range, and tell how far it is done after `each` more, a multiple of the size."""
-    for start in range(whole.start, whole.stop, size):
-        if (done := start - whole.start) and done % each == 0:
-            progress(f"{done:,} of {whole.stop - whole.start:,} {what}")
-        yield slice(start, min(start + size, whole.stop))
-
-
 class ScoredTexts(Protocol):
     """Texts, known by their numbers, whose pairs a model scores; see `trained.reading.ReadTexts`."""
 
@@ -153,7 +137,6 @@ def candidates(
     split: int | None = None,
     among: Callable[[Csr], Ends] | None = None,
     near: Keys | None = None,
-    progress: Progress = silent,
 ) -> Pairs:
     """Return pairs of texts of one table, or across two; those that have neither similarity are left out.
 
@@ -164,13 +147,9 @@ def candidates(
         split: number of texts of the first table; None if there is one.
         among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
         near: the nearest by vectors, as of `near_by_vectors`; None: they are searched for.
-        progress: as of `in_blocks`.
     """
     both = lexical_rows(terms)
-    if among is None:
-        ends = nearest_pairs(both, vectors, nearest=nearest, split=split, near=near, progress=progress)
-    else:
-        ends = among(both)
+    ends = nearest_pairs(both, vectors, nearest=nearest, split=split, near=near) if among is None else among(both)
     pairs = similarities(both, vectors, ends)
     del both, ends  # a copy of the pairs takes as much memory
     keep = pairs.lexical >= LEAST
@@ -193,12 +172,11 @@ def nearest_pairs(
     nearest: int = NEAREST,
     split: int | None = None,
     near: Keys | None = None,
-    progress: Progress = silent,
 ) -> Ends:
     """Return the pairs, each once; arguments as of `candidates`, with (N, T) rows as of `lexical_rows`."""
     if near is None and vectors is not None:
-        near = near_by_vectors(vectors, nearest=nearest, split=split, progress=progress)
-    found, unfinished = _by_terms(both, nearest, split, progress)
+        near = near_by_vectors(vectors, nearest=nearest, split=split)
+    found, unfinished = _by_terms(both, nearest, split)
     found = found if near is None else np.append(found, near)
     left, right = np.divmod(_once(found), both.shape[0])
     return Ends(left, right, unfinished)
@@ -249,15 +227,15 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
     return [(slice(0, split), slice(split, count)), (slice(split, count), slice(0, split))]
 
 
-def _by_terms(both: Csr, nearest: int, split: int | None, progress: Progress) -> tuple[Keys, int]:
+def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
     (asking, unfinished), found = _heaviest(both), [np.empty(0, np.int64)]
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
         columns = _of_blocks(both[base] if split is not None else both, lambda rows: asked[rows.indices]).T.tocsr()
-        for some in in_blocks(asks, BLOCK, progress, "texts looked for by terms", each=TOLD):
-            product = asking[some] @ columns
-            row = np.repeat(np.arange(some.start, some.stop), np.diff(product.indptr))
+        for start in range(asks.start, asks.stop, BLOCK):
+            product = asking[start : min(start + BLOCK, asks.stop)] @ columns
+            row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
             product.data[product.indices == row - base.start] = 0
             chosen = _largest(product, nearest)
             found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
@@ -335,9 +313,7 @@ def _before(value: NDArray[np.int64], indptr: NDArray[np.integer]) -> NDArray[np
     return np.asarray(before[:-1] - np.repeat(before[indptr[:-1]], np.diff(indptr)))
 
 
-def near_by_vectors(
-    vectors: NDArray[np.float32], *, nearest: int = NEAREST, split: int | None = None, progress: Progress = silent
-) -> Keys:
+def near_by_vectors(vectors: NDArray[np.float32], *, nearest: int = NEAREST, split: int | None = None) -> Keys:
     """Return keys of texts and the nearest by vectors; arguments as of `candidates`."""
     found = [np.empty(0, np.int64)]
     for asks, base in _sides(len(vectors), split):
@@ -345,7 +321,8 @@ def near_by_vectors(
         if not size:
             continue
         index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
-        for some in in_blocks(asks, READ, progress, "texts looked for by vectors", each=TOLD):
+        for start in range(asks.start, asks.stop, READ):
+            some = slice(start, min(start + READ, asks.stop))
             near = index.search(vectors[some], k=min(nearest + (split is None), size)).index
             row, column = np.repeat(np.arange(some.start, some.stop), near.shape[1]), near.ravel()
             keep = (column != NOBODY) & (row != column + base.start)

@@ -25,14 +25,11 @@ from twicetold.matching.candidates import (
     NEAREST,
     Ends,
     Pairs,
-    Progress,
     ScoredTexts,
     candidates,
-    in_blocks,
     lexical_rows,
     near_by_vectors,
     scores_of,
-    silent,
     similarities,
 )
 from twicetold.matching.generic import generic_matcher
@@ -48,13 +45,14 @@ from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
 
-TOLD = 1_000_000  # candidates after which a person who waits is told of
+TOLD = 100_000  # texts, from which a person who waits is told of each step
 BLOCK = 200_000  # candidates whose features are held at a time
 BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
+Progress: TypeAlias = Callable[[str], None]
 Places: TypeAlias = slice | NDArray[np.bool_ | np.int64]
 Encode: TypeAlias = Callable[[Sequence[str], Ints], Dense | None]
 """A function from texts in an order, and their numbers, to (N, D) vectors of length 1; None where there are none."""
@@ -86,6 +84,10 @@ def best_cut(probability: NDArray[np.float64], answers: int) -> float:
     ranked = np.sort(probability)[::-1]
     expected = 2 * np.cumsum(ranked) / (np.arange(1, len(ranked) + 1) + ranked.sum())
     return max(LEAST_CUT, float(expected.max(initial=0.0)) / 2)
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
 
 
 def _without(texts: Sequence[str], numbers: Ints) -> None:
@@ -124,10 +126,12 @@ class View:
         inside = None if among is None else lambda both: among(both, vectors, order)
         near = None  # searched for before there are terms, which take as much memory
         if vectors is not None and among is None:
-            near = near_by_vectors(vectors, nearest=nearest, split=split, progress=progress)
+            progress(f"looking for the nearest of {len(texts):,} texts by vectors")
+            near = near_by_vectors(vectors, nearest=nearest, split=split)
+        progress(f"reading the terms of {len(texts):,} texts")
         terms = Terms.of_folded(normal_form(texts))
-        pairs = candidates(terms, vectors, nearest=nearest, split=split, among=inside, near=near, progress=progress)
-        return cls(terms, vectors, pairs)
+        progress(f"looking for the nearest of {len(texts):,} texts by terms")
+        return cls(terms, vectors, candidates(terms, vectors, nearest=nearest, split=split, among=inside, near=near))
 
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
@@ -162,7 +166,7 @@ class Comparison:
         also: further columns, N values each in their normal form.
         model: a trained one that has read the texts; None without one.
         known: (C,) log odds of the candidates; None: they are not known yet.
-        progress: is called with how far a large file is done.
+        progress: is called with each step.
     """
 
     order: Ints
@@ -171,7 +175,7 @@ class Comparison:
     also: Sequence[Sequence[str]] = ()
     model: ScoredTexts | None = None
     known: Floats | None = None
-    progress: Progress = silent
+    progress: Progress = _silent
 
     @classmethod
     def of(
@@ -186,7 +190,7 @@ class Comparison:
         matcher: Matcher | None = None,
         among: Among | None = None,
         nearest: int = NEAREST,
-        progress: Progress = silent,
+        progress: Progress | None = None,
     ) -> "Comparison":
         """Compare texts.
 
@@ -201,20 +205,21 @@ class Comparison:
             matcher: of the pairs; None: the generic one.
             among: gives the candidates, where not any texts may be linked.
             nearest: candidates of a text, by either way.
-            progress: is called with how far a large file is done.
+            progress: is called with each step of a large file.
 
         Examples:
             >>> from twicetold.matching.comparison import Comparison
             >>> Comparison.of(["red shoe 42", "Red shoes, 42", "red shoe 43", "a tent"]).groups().shape
             (4,)
         """
+        tell = progress if progress is not None and len(texts) >= TOLD else _silent
         order = _alphabetical([normal_form(column) for column in (texts, *also)], split)
         further = [normal_form([column[number] for number in order.tolist()]) for column in also]
         ordered = [texts[number] for number in order.tolist()]
         model = read(ordered, order)
         seen = [ordered, row_texts(ordered, further)] if also else [ordered]
         views = [
-            View.of(each, encode(each, order), among, order, nearest=nearest, split=split, progress=progress)
+            View.of(each, encode(each, order), among, order, nearest=nearest, split=split, progress=tell)
             for each in seen
         ]
         if also:
@@ -223,7 +228,7 @@ class Comparison:
             views = [each.at(left, right, unfinished) for each in views]
         views = [each.scored(model if number == 0 else None) for number, each in enumerate(views)]
         matcher = matcher or generic_matcher(sense, vectors=views[0].vectors is not None)
-        return cls(order, views, in_rows(matcher) if also else matcher, further, model, progress=progress)
+        return cls(order, views, in_rows(matcher) if also else matcher, further, model, progress=tell)
 
     @property
     def terms(self) -> Terms:
@@ -282,7 +287,9 @@ class Comparison:
         if self.known is not None:
             return self.known
         found = np.empty(len(self.pairs), np.float64)
-        for part in in_blocks(slice(0, len(found)), BLOCK, self.progress, "pairs compared", each=TOLD):
+        self.progress(f"comparing {len(found):,} pairs")
+        for start in range(0, len(found), BLOCK):
+            part = slice(start, start + BLOCK)
             found[part] = self.matcher.log_odds(self.features(part))
         return found
 

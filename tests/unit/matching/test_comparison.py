@@ -54,9 +54,11 @@ def test_features_and_log_odds_do_not_depend_on_blocks(monkeypatch: pytest.Monke
         f"{colour} {thing} {size} m" for colour in ("red", "blue") for thing in ("tent", "hose") for size in range(9)
     ]
     whole = compare(texts, with_vectors=True)
-    monkeypatch.setattr(comparison_module, "BLOCK", 7)
+    for name, size in (("BLOCK", 7), ("TOLD", 20)):
+        monkeypatch.setattr(comparison_module, name, size)
     monkeypatch.setattr(pair_features_module, "TEXTS", 5)
-    blocks = compare(texts, with_vectors=True)
+    told: list[str] = []
+    blocks = compare(texts, with_vectors=True, progress=told.append)
     places = np.array([40, 3, 17])
     some = blocks.features(places)
     assert set(some) == set(whole.columns)
@@ -64,6 +66,10 @@ def test_features_and_log_odds_do_not_depend_on_blocks(monkeypatch: pytest.Monke
         assert some[name].tolist() == column[places].tolist(), name
         assert blocks.columns[name].tolist() == column.tolist(), name
     assert blocks.log_odds.tolist() == whole.matcher.log_odds(whole.columns).tolist()
+    assert told[-2:] == [
+        "looking for the nearest of 36 texts by terms",
+        f"comparing {len(whole.pairs):,} pairs",
+    ]
     kept = blocks.where(blocks.pairs.left % 2 == 0)  # each stands among all candidates still
     assert kept.matcher.log_odds(kept.columns).tolist() == kept.log_odds.tolist()
 
