@@ -182,17 +182,17 @@ def nearest_pairs(
     return Ends(left, right, unfinished)
 
 
-def lexical_rows(terms: Terms) -> Csr:
-    """Return (N, T) rows whose dot products are c."""
-    count, size = terms.letters.shape[0], terms.letters.nnz + terms.words.nnz
-    indptr = terms.letters.indptr.astype(np.int64) + terms.words.indptr
+def lexical_rows(terms: Terms, texts: NDArray[np.int64] | None = None) -> Csr:
+    """Return (N, T) rows whose dot products are c; of some texts alone, if they are given."""
+    letters, words = (rows if texts is None else rows[texts] for rows in (terms.letters, terms.words))
+    size, indptr = letters.nnz + words.nnz, letters.indptr.astype(np.int64) + words.indptr
     data, indices = np.empty(size, np.float32), np.empty(size, np.int32)
-    for start in range(0, count, READ):
+    for start in range(0, letters.shape[0], READ):  # a second copy would be large
         some = slice(start, start + READ)
-        scaled = [terms.letters[some] * np.float32(LETTERS**0.5), terms.words[some] * np.float32((1 - LETTERS) ** 0.5)]
-        rows, place = sparse.hstack(scaled, format="csr"), slice(indptr[start], indptr[min(start + READ, count)])
+        scaled = [letters[some] * np.float32(LETTERS**0.5), words[some] * np.float32((1 - LETTERS) ** 0.5)]
+        rows, place = sparse.hstack(scaled, format="csr"), slice(*indptr[[start, start + scaled[0].shape[0]]])
         data[place], indices[place] = rows.data, rows.indices
-    return sparse.csr_array((data, indices, indptr), shape=(count, terms.letters.shape[1] + terms.words.shape[1]))
+    return sparse.csr_array((data, indices, indptr), shape=(letters.shape[0], letters.shape[1] + words.shape[1]))
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -229,27 +229,29 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
-    (asking, unfinished), found = _heaviest(both), [np.empty(0, np.int64)]
+    found_in, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
+    blocks = [_heaviest(both[start : start + READ], found_in) for start in range(0, max(both.shape[0], 1), READ)]
+    asking = sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr"))
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
-        columns = _of_blocks(both[base] if split is not None else both, lambda rows: asked[rows.indices]).T.tocsr()
+        columns = _of_terms(both, base, asked).T.tocsr()
         for start in range(asks.start, asks.stop, BLOCK):
             product = asking[start : min(start + BLOCK, asks.stop)] @ columns
             row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
             product.data[product.indices == row - base.start] = 0
             chosen = _largest(product, nearest)
             found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
-    return _once(np.concatenate(found)), unfinished
+    return _once(np.concatenate(found)), sum(cut for _, cut in blocks)
 
 
-def _of_blocks(rows: Csr, chosen: Callable[[Csr], NDArray[np.bool_]]) -> Csr:
-    """Return the entries that are chosen, a block of rows at a time."""
+def _of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
+    """Return some of the rows without the terms that no text asks for."""
     blocks = []
-    for start in range(0, max(rows.shape[0], 1), READ):
-        some = rows[start : start + READ]
-        kept = chosen(some)
-        indptr = np.append(0, np.cumsum(kept))[some.indptr]
-        blocks.append(sparse.csr_array((some.data[kept], some.indices[kept], indptr), shape=some.shape))
+    for start in range(base.start, max(base.stop, base.start + 1), READ):
+        rows = both[start : min(start + READ, base.stop)]
+        kept = asked[rows.indices]
+        indptr = np.append(0, np.cumsum(kept))[rows.indptr]
+        blocks.append(sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape))
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
@@ -281,30 +283,30 @@ def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
     return keep[np.fromiter(chain.from_iterable(parts), np.int64)]
 
 
-def _heaviest(both: Csr) -> tuple[Csr, int]:
+def _heaviest(both: Csr, found_in: NDArray[np.int64]) -> tuple[Csr, int]:
     """Take the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
+
+    Args:
+        both: some rows.
+        found_in: (T,) number of texts that have a term.
 
     Returns:
         The entries, and the number of rows that have fewer than that because of `MOST`.
     """
-    often, cut = np.bincount(both.indices, minlength=both.shape[1]), [0]
-
-    def chosen(rows: Csr) -> NDArray[np.bool_]:
-        texts, square = often[rows.indices], rows.data**2
-        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        common = texts > COMMON
-        order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
-        rank = np.arange(len(order)) - rows.indptr[:-1][row[order]]
-        heavier = _before((square[order] * EXACTLY).astype(np.int64), rows.indptr)
-        asked = (heavier < ASKED * EXACTLY) & (~common[order] | (rank < 3))
-        texts = np.where(asked, texts[order], 0)
-        left_out = asked & (_before(texts, rows.indptr) + texts > MOST)
-        cut.append(len(np.unique(row[order[left_out]])))
-        kept = np.zeros(len(order), bool)
-        kept[order[asked & ~left_out]] = True
-        return kept
-
-    return _of_blocks(both, chosen), sum(cut)
+    texts = found_in[both.indices]
+    row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
+    square = both.data**2
+    common = texts > COMMON
+    order = descending_in(2 * row + common, square)  # columns of a row ascend, and ties stay in their order
+    rank = np.arange(len(order)) - both.indptr[:-1][row[order]]
+    heavier = _before((square[order] * EXACTLY).astype(np.int64), both.indptr)
+    asked = (heavier < ASKED * EXACTLY) & (~common[order] | (rank < 3))
+    texts = np.where(asked, texts[order], 0)
+    cut = asked & (_before(texts, both.indptr) + texts > MOST)
+    kept = np.sort(order[asked & ~cut])
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=both.shape[0]))])
+    asking = sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
+    return asking, len(np.unique(row[order[cut]]))
 
 
 def _before(value: NDArray[np.int64], indptr: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -29,8 +29,8 @@ from twicetold.matching.candidates import (
     candidates,
     lexical_rows,
     near_by_vectors,
+    pair_dots,
     scores_of,
-    similarities,
 )
 from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher, anchors
@@ -135,7 +135,10 @@ class View:
 
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
-        return replace(self, pairs=similarities(lexical_rows(self.terms), self.vectors, Ends(left, right, unfinished)))
+        texts, place = np.unique(np.append(left, right), return_inverse=True)
+        lexical = pair_dots(lexical_rows(self.terms, texts), *place.reshape(2, -1))
+        cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
+        return replace(self, pairs=Pairs(len(self.terms.length), left, right, lexical, cosine, unfinished))
 
     def scored(self, model: ScoredTexts | None) -> "View":
         """Return the same with the scores of a trained model, if there is one, and with standings."""

@@ -18,7 +18,6 @@ FEWEST = 100  # pairs of which heaps can be seen
 LEAST_PART = 3  # pairs
 LEAST_VARIANCE = 0.05  # of a part
 ROUNDS, CHANGE = 300, 1e-9  # of the expectation and maximisation at most, and of the share of a part in the last one
-MOST = 2_000_000  # pairs that are looked at
 GRID = 400  # places between the means at which densities are compared
 
 
@@ -39,7 +38,6 @@ def valley_shift(log_odds: Floats) -> float:
         0.0
     """
     x = np.sort(log_odds)  # sums do not depend on the order of pairs
-    x = x[np.arange(MOST) * len(x) // MOST] if len(x) > MOST else x  # evenly spread over its quantiles
     if len(x) < FEWEST or not x.var():
         return 0.0
     low, high, variance = float(np.percentile(x, 30)), max(float(np.percentile(x, 99)), 0.0), float(x.var()) / 2
