@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import category
 
 import numpy as np
@@ -108,10 +108,11 @@ class Terms:
     def of_folded(cls, folded: Sequence[str]) -> "Terms":
         """Return terms of texts that are in their normal form."""
         folded = list(map(plain_numbers, folded))
-        words = numbered_terms(map(WORD.findall, folded))
+        word, lengths, vocabulary = _numbered(map(WORD.findall, folded))
+        text = _text_of(lengths)
         pieces = [SQUEEZED.sub("\\1\0", text) for text in folded]
         squeezed = [text.replace("\0", "") for text in pieces]
-        present, vocabulary = words.incidence, words.vocabulary
+        present = _ones(text, word, (len(folded), len(vocabulary)))
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
             np.float32
         )
@@ -132,7 +133,7 @@ class Terms:
             vocabulary=vocabulary,
             spelt=spelt,
             crowded=crowded,
-            order=_neighbours(words),
+            order=_neighbours(text, word, len(folded)),
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
@@ -150,46 +151,27 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
-class NumberedTerms(NamedTuple):
-    """Terms of N texts by their number in a vocabulary.
-
-    Attributes:
-        number: (E,) of the terms of all texts, one text after another.
-        row: (E,) the text.
-        texts: N.
-        vocabulary: the terms in their order.
-    """
-
-    number: NDArray[np.int64]
-    row: NDArray[np.int64]
-    texts: int
-    vocabulary: list[str]
-
-    @property
-    def incidence(self) -> Csr:
-        """(N, T) CSR of float32 with 1 where a text has a term."""
-        return _ones(self.row, self.number, (self.texts, len(self.vocabulary)))
+def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
+    """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
+    number, lengths, vocabulary = _numbered(terms)
+    return _ones(_text_of(lengths), number, (len(lengths), len(vocabulary))), vocabulary
 
 
-def numbered_terms(terms: Iterable[Sequence[str]]) -> NumberedTerms:
-    """Number the terms of texts, `READ` texts at a time."""
+def _numbered(terms: Iterable[Sequence[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Return (E,) numbers of the terms of all texts, one after another, (N,) terms of a text, and these in order."""
     place: defaultdict[str, int] = defaultdict(count().__next__)
     terms, lengths, found = iter(terms), [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     while rows := list(islice(terms, READ)):
         lengths.append(np.fromiter(map(len, rows), np.int64, len(rows)))
         found.append(np.fromiter(map(place.__getitem__, chain.from_iterable(rows)), np.int32, lengths[-1].sum()))
-    vocabulary, length = sorted(place), np.concatenate(lengths)
-    rank = np.empty(len(vocabulary), np.int64)
-    rank[np.fromiter(map(place.__getitem__, vocabulary), np.int64, len(vocabulary))] = np.arange(len(vocabulary))
-    return NumberedTerms(
-        rank[np.concatenate(found)], np.repeat(np.arange(len(length)), length), len(length), vocabulary
-    )
+    vocabulary = sorted(place)
+    rank = np.argsort(np.fromiter(map(place.__getitem__, vocabulary), np.int64, len(vocabulary)))
+    return rank[np.concatenate(found)], np.concatenate(lengths), vocabulary
 
 
-def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
-    """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
-    numbered = numbered_terms(terms)
-    return numbered.incidence, numbered.vocabulary
+def _text_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (E,) text of each term, from (N,) terms of a text."""
+    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
@@ -210,14 +192,13 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
 
 
-def _neighbours(words: NumberedTerms) -> Csr:
-    """Return (N, T) 1 where a text has a pair of neighbouring words."""
-    row, word = words.row, words.number
-    within = row[1:] == row[:-1]
-    pairs = (word[:-1] * len(words.vocabulary) + word[1:])[within]
+def _neighbours(text: NDArray[np.int64], word: NDArray[np.int64], texts: int) -> Csr:
+    """Return (N, T) 1 where a text has a pair of neighbouring words, from (E,) texts of words and their numbers."""
+    within = text[1:] == text[:-1]
+    pairs = (word[:-1] * (word.max(initial=0) + 1) + word[1:])[within]
     order = np.argsort(pairs, kind="stable")
     number = np.cumsum(np.diff(pairs[order], prepend=pairs[order][:1]) > 0)
-    return _ones(row[1:][within][order], number, (words.texts, int(number.max(initial=-1)) + 1))
+    return _ones(text[1:][within][order], number, (texts, int(number.max(initial=-1)) + 1))
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
