@@ -115,12 +115,12 @@ def main() -> None:
 def measured(one: Labelled, matcher: Matcher, libraries: Mapping[str, Library]) -> Row:
     """The figures of a file, by a matcher of other kinds as well."""
     ours = twicetold.fit(one.file.texts).dedupe(one.file.texts)
-    groups = {OURS: ours.group, HELD_OUT: one.groups(in_file(one, matcher).probability)}
+    groups = {OURS: ours.group, HELD_OUT: one.groups(in_file(one, matcher).matcher)}
     groups |= {name: each for name, library in libraries.items() if (each := library(one.file)) is not None}
     scores = {name: group_scores(group, one.file.truth) for name, group in groups.items()}
     scores[BEST] = best_threshold(one, blended(one))
     taught = matcher.answered(one.comparison.columns, np.arange(len(one.same)), one.same)
-    scores[ALL] = group_scores(one.groups(taught.probability(one.comparison.columns)), one.file.truth)
+    scores[ALL] = group_scores(one.groups(taught), one.file.truth)
     kept = {name: np.unique(group, return_index=True)[1] for name, group in groups.items()} | {OURS: ours.kept()}
     return Row(
         one.file,

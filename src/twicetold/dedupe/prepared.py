@@ -107,7 +107,9 @@ class Prepared:
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
             comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
             drift = _drift(model, distinct.texts, comparison.blank)
-            drift += filter(None, [crowded_words(comparison.terms.crowded), _no_threshold(pairs, options)])
+            drift += filter(None, [crowded_words(comparison.terms.crowded)])
+            if options.sense == "topic":
+                drift += _no_threshold(pairs, options)
         else:
             from twicetold.trained.drift import blank
 
@@ -135,16 +137,17 @@ class Prepared:
         comparison, cut, rule = self.comparison, self.link.probability, self.link.rule
         (left, right), score = comparison.ends, comparison.log_odds
         progress(f"grouping {counted(len(score), 'pair')}")
-        probability, inside = self.pairs.probability(score), np.ones(len(score), bool)
+        within, inside = None, np.ones(len(score), bool)
         if self.same is not None:
-            codes = self.same.groups(cut=cut, rule=rule)
-            inside = codes[left] == codes[right]
+            within = self.same.groups(cut=cut, rule=rule)
+            inside = within[left] == within[right]
         linked = inside & (score >= self.link.score)
         links = Links.of(len(comparison), left[linked], right[linked], score[linked])
         candidates = Candidates(
             left, right, comparison.pairs.lexical, comparison.pairs.unfinished, comparison.approximate
         )
-        return links, comparison.groups(probability * inside, cut, rule), candidates
+        codes = comparison.groups(cut=cut, rule=rule, calibrate=self.pairs.probability, within=within)
+        return links, codes, candidates
 
     def _by_vectors(self, progress: Progress) -> tuple[Links, Ints, Candidates]:
         """Return the same by a search among the vectors."""
@@ -238,12 +241,13 @@ def _compared(
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
     from twicetold.matching.comparison import Comparison  # with faiss
 
-    among = None
+    among, allowed = None, None
     if limits is not None and vectors is not None:
-        among = partial(_within, searched=vectors, limits=limits.take(distinct.rows))
+        limits = limits.take(distinct.rows)
+        among, allowed = partial(_within, searched=vectors, limits=limits), limits.allow
     own = thresholds.texts_alone  # vectors of a fitted model
     names = () if thresholds.matched is None else thresholds.matched.matcher.names
-    return Comparison.of(
+    comparison = Comparison.of(
         distinct.texts,
         encode=lambda texts, _: member_vectors(model.trained, texts) if own else _static(texts, names),
         read=lambda texts, _: model.trained.read(texts).keeping(np.arange(len(texts))) if SCORE in names else None,
@@ -252,6 +256,7 @@ def _compared(
         among=among,
         progress=progress,
     )
+    return replace(comparison, allowed=allowed)
 
 
 def _moved(
@@ -312,18 +317,16 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
     return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
 
 
-def _no_threshold(pairs: PairScores, options: DedupeOptions) -> str | None:
-    """Return a warning of topics whose threshold the texts do not show; None if they do, or a person gave one."""
-    if options.sense != "topic" or options.threshold is not None:
-        return None
+def _no_threshold(pairs: PairScores, options: DedupeOptions) -> list[str]:
+    """Return a warning of topics whose threshold the texts do not show; none if they do, or a person gave one."""
     from twicetold.dedupe.topics import PairsOfTopics
 
-    if not isinstance(pairs, PairsOfTopics) or pairs.shown:
-        return None
-    return (
+    if options.threshold is not None or not isinstance(pairs, PairsOfTopics) or pairs.shown:
+        return []
+    return [
         "these texts show no threshold for topics, for which it takes at least 50 distinct texts with groups among "
         "them, so a cautious one is taken. Too few links? Give a low --threshold, such as 0.1"
-    )
+    ]
 
 
 def _drift(model: LoadedModel, texts: Sequence[str], blank: int) -> list[str]:

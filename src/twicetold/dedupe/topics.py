@@ -71,11 +71,14 @@ class PairsOfTopics(PairsByVectors):
             scored: pairs by similarity.
             start: merges of dense places.
         """
-        codes = self.same.groups(cut=link.probability, rule=link.rule)
+        first = Merges.of(self.same.groups(cut=link.probability, rule=link.rule))
+        if start is not None:
+            pairs = np.append(first.left, start.left), np.append(first.right, start.right)
+            first = Merges.of(components(scored.count, *pairs))
         left, right = self.same.ends
         sides = np.append(scored.left, left), np.append(scored.right, right)
         similarity = np.append(scored.similarity, self.as_similarity(self.same.log_odds))
-        return Links.of(scored.count, *sides, similarity), _merged_before(codes, start)
+        return Links.of(scored.count, *sides, similarity), first
 
     def as_similarity(self, log_odds: Floats) -> Floats:
         """Return (C,) similarities that have the probability of these log odds."""
@@ -107,13 +110,3 @@ def guessed(vectors: Vectors, texts: Sequence[str]) -> tuple[Decision, bool]:
 def _calibrated(threshold: float, upper: float) -> Decision:
     slope = float(np.log(1 / SMALL - 1)) / max(threshold - upper, STEP)
     return Decision(threshold, slope, -slope * threshold)
-
-
-def _merged_before(codes: Ints, start: Merges | None) -> Merges:
-    """Merges that give the (m,) groups, and those that come before all others already."""
-    first, texts = np.unique(codes, return_index=True)[1][codes], np.arange(len(codes))
-    if start is not None:
-        codes = components(len(codes), np.append(first, start.left), np.append(texts, start.right))
-        return _merged_before(codes, None)
-    rest = np.flatnonzero(first != texts)
-    return Merges(len(codes), first[rest], rest, np.full(len(rest), np.inf))

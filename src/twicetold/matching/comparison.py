@@ -40,7 +40,7 @@ from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
 from twicetold.matching.valley import valley_shift
 from twicetold.neighbours.components import components, numbered
-from twicetold.neighbours.grouping import Floats, Ints, Links, merge
+from twicetold.neighbours.grouping import Floats, Ints, Links, merge, merge_by_sample
 from twicetold.neighbours.rules import Rule
 from twicetold.normal_form import normal_form
 from twicetold.printable import counted
@@ -49,6 +49,7 @@ TOLD = 100_000  # texts, from which a person who waits is told of each step
 BLOCK = 200_000  # candidates whose features are held at a time
 BESIDE = 10_000  # pairs that are no candidates whose features are computed at a time
 CUT = 0.5  # mean probability of two groups that become one
+SURE = 0.4  # log odds above the cut that the candidates between two groups have, before others are scored
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
@@ -170,6 +171,7 @@ class Comparison:
         model: a trained one that has read the texts; None without one.
         known: (C,) log odds of the candidates; None: they are not known yet.
         progress: is called with each step.
+        allowed: says of (P,) pairs, by their numbers, whether they may be linked; None: all may.
     """
 
     order: Ints
@@ -179,6 +181,7 @@ class Comparison:
     model: ScoredTexts | None = None
     known: Floats | None = None
     progress: Progress = _silent
+    allowed: Callable[[Ints, Ints], NDArray[np.bool_]] | None = None
 
     @classmethod
     def of(
@@ -317,20 +320,45 @@ class Comparison:
             score[some] = self._beside(one[some], other[some])
         return score
 
-    def groups(self, probability: Floats | None = None, cut: float = CUT, rule: Rule = "average") -> Ints:
-        """Return (N,) groups by probabilities, which are 0 where a pair is no candidate.
+    def groups(
+        self,
+        probability: Floats | None = None,
+        cut: float = CUT,
+        rule: Rule = "average",
+        *,
+        calibrate: Callable[[Floats], Floats] = expit,
+        within: Ints | None = None,
+    ) -> Ints:
+        """Return (N,) groups by probabilities.
 
         Args:
             probability: (C,) of the candidates; None: by the matcher.
-            cut: minimum probability of two groups that become one; by average linkage the mean of all their pairs.
+            cut: minimum probability of two groups that become one; by average linkage the mean of all their pairs, of
+                which some of those that are no candidates are scored, see `merge_by_sample`.
             rule: how links make groups.
+            calibrate: makes probabilities of log odds.
+            within: (N,) groups that have no pairs between them; None: all texts are in one.
         """
-        probability = self.probability if probability is None else probability
-        strong, (left, right) = probability >= cut, (self.pairs.left, self.pairs.right)
+
+        def others(left: Ints, right: Ints) -> Floats:
+            one, other = self.order[left], self.order[right]
+            apart = inside[left] != inside[right]
+            if self.allowed is not None:
+                apart |= ~self.allowed(one, other)
+            return np.where(apart, 0.0, calibrate(self.score(one, other)))
+
+        left, right = self.pairs.left, self.pairs.right
+        inside = np.zeros(len(self), np.int64) if within is None else within[self.order]
+        probability = calibrate(self.log_odds) if probability is None else probability
+        strong = (probability >= cut) & (inside[left] == inside[right])
         part = components(len(self), left[strong], right[strong])
-        inside = part[left] == part[right]  # as groups are
-        links = Links.of(len(self), left[inside], right[inside], probability[inside])
-        return numbered(merge(links, rule=rule, threshold=cut).cut(cut)[self.position])
+        kept = (part[left] == part[right]) & (inside[left] == inside[right])  # groups are within components
+        links = Links.of(len(self), left[kept], right[kept], probability[kept])
+        if rule == "average":
+            codes = merge_by_sample(links, cut, float(expit(logit(cut) + SURE)), others)
+        else:
+            codes = merge(links, rule=rule, threshold=cut).cut(cut)
+        return numbered(codes[self.position])
 
     def where(self, kept: NDArray[np.bool_]) -> "Comparison":
         """Return the same with some of the C candidates."""

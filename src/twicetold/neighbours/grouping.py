@@ -20,7 +20,7 @@ is computed from the vectors of the texts, and pairs without a link count with t
 Equal similarities are ordered by a fixed function of the texts' positions: the same links give the same groups. A part
 of the texts is grouped as in the whole if it is told their positions there.
 
-Shape letters: n texts, L links, G groups, E pairs of groups, D columns of the vectors.
+Shape letters: n texts, L links, G groups, E pairs of groups, S sampled pairs of texts, D columns of the vectors.
 """
 
 from collections.abc import Callable
@@ -38,6 +38,10 @@ from twicetold.neighbours.rules import RULES, Rule
 from twicetold.neighbours.sample import mixed
 
 NO_LINK = -1  # weakest link of a group without links
+SAMPLED = 8  # pairs between two groups that are asked for at a time
+FEWEST = 5  # pairs between two groups of which some are asked for
+PASSES = 12  # at most
+STEP = np.uint64(0x9E3779B97F4A7C15)  # between states that are mixed
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Vectors: TypeAlias = tuple[Any, Any]
@@ -111,6 +115,13 @@ class Merges:
     right: Ints
     similarity: Floats
 
+    @classmethod
+    def of(cls, codes: Ints) -> "Merges":
+        """Return merges, before all others, that give the (n,) groups."""
+        first, texts = np.unique(codes, return_index=True)[1][codes], np.arange(len(codes))
+        rest = np.flatnonzero(first != texts)
+        return cls(len(codes), first[rest], rest, np.full(len(rest), np.inf))
+
     def cut(self, threshold: float) -> Ints:
         """Return (n,) group of each text if only groups of at least this similarity are merged, see `components`."""
         keep = self.similarity >= threshold
@@ -125,6 +136,7 @@ def merge(
     vectors: Vectors | None = None,
     positions: Ints | None = None,
     start: Merges | None = None,
+    weight: Floats | None = None,
 ) -> Merges:
     """Merge by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
 
@@ -134,7 +146,8 @@ def merge(
         threshold: the least similarity of a merge.
         vectors: of the texts, for average linkage; without them a pair without a link counts as 0.
         positions: (n,) ascending, of these texts among all of a larger whole; None: they are the whole.
-        start: of average linkage with vectors, merges that come before all others, of several texts with one each.
+        start: of average linkage, merges that come before all others, of several texts with one each.
+        weight: (L,) of average linkage without vectors, pairs that each link stands for; None: one each.
 
     Raises:
         ValueError: if the rule is unknown, or a pair without a link counts as much as the threshold.
@@ -154,8 +167,70 @@ def merge(
                     f"a pair without a link counts as 0 and must be below the threshold, which is {threshold:g}: raise "
                     "the threshold, or give the vectors of the texts"
                 )
-            return _rounds(links, threshold, _mean_of_links, positions)
+            return _rounds(links, threshold, _mean_of_links, positions, start, weight)
     raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
+
+
+def merge_by_sample(links: Links, threshold: float, sure: float, probability: Callable[[Ints, Ints], Floats]) -> Ints:
+    """Return (n,) groups by average linkage on probabilities, some of which are asked for.
+
+    A text has a score with its nearest ones, so of a large group most pairs have none, and counting these as 0 takes it
+    apart. Where the known pairs of two groups are probable, a sample of the others stands for all of them; then groups
+    are merged further. The nearest ones alone join no large groups. Of small ones, a pair without a link counts as 0.
+
+    Args:
+        links: known probabilities, each pair once.
+        threshold: minimum mean probability of two groups that become one.
+        sure: mean of the known pairs of two groups from which others are asked for.
+        probability: of (S,) pairs, by their earlier and their later texts.
+    """
+    weight, start = np.ones(len(links)), None
+    for number in range(PASSES):
+        codes = merge(links, rule="average", threshold=threshold, weight=weight, start=start).cut(threshold)
+        left, right, stands_for = _unknown(codes, links, weight, sure, number)
+        if not len(left):
+            break
+        similarity = np.append(links.similarity, probability(left, right))
+        links = Links(links.count, np.append(links.left, left), np.append(links.right, right), similarity)
+        weight, start = np.append(weight, stands_for), Merges.of(codes)
+    return codes
+
+
+def _unknown(codes: Ints, links: Links, weight: Floats, sure: float, salt: int) -> tuple[Ints, Ints, Floats]:
+    """Return pairs to score, and how many each stands for: those between groups whose known pairs are sure.
+
+    Args:
+        codes: (n,) groups.
+        links: that are known.
+        weight: (L,) pairs that each stands for.
+        sure: mean of the known pairs.
+        salt: another one gives another sample.
+    """
+    size, members = np.bincount(codes), np.argsort(codes, kind="stable")
+    first = np.cumsum(size) - size
+    ends = codes[links.left], codes[links.right]
+    apart = np.flatnonzero(ends[0] != ends[1])
+    cells = np.minimum(*ends)[apart] * len(size) + np.maximum(*ends)[apart]
+    cells, place = np.unique(cells, return_inverse=True)
+    known = np.bincount(place, weight[apart], len(cells))
+    total = np.bincount(place, (weight * links.similarity)[apart], len(cells))
+    one, other = np.divmod(cells, max(len(size), 1))
+    count = size[one] * size[other]
+    asked = np.flatnonzero((total >= sure * known) & (count - known > 0.5) & (count >= FEWEST))
+    one, other, count, known = one[asked], other[asked], count[asked], known[asked]
+    drawn = np.minimum(count, SAMPLED)
+    edge = np.repeat(np.arange(len(asked)), drawn)
+    turn = np.arange(len(edge)) - np.repeat(np.cumsum(drawn) - drawn, drawn)
+    name = (members[first[one]].astype(np.uint64) << np.uint64(32)) + members[first[other]].astype(np.uint64)
+    random = mixed(name[edge] + STEP * (turn + SAMPLED * salt).astype(np.uint64)) % count[edge].astype(np.uint64)
+    row, column = np.divmod(np.where(count[edge] <= SAMPLED, turn, random.astype(np.int64)), size[other][edge])
+    sides = members[first[one][edge] + row], members[first[other][edge] + column]
+    pairs, at = np.unique(np.minimum(*sides) * len(codes) + np.maximum(*sides), return_index=True)
+    fresh = ~np.isin(pairs, links.left * len(codes) + links.right)
+    pairs, edge = pairs[fresh], edge[at[fresh]]
+    stands_for = ((count - known) / np.maximum(np.bincount(edge, minlength=len(asked)), 1))[edge]
+    left, right = np.divmod(pairs, max(len(codes), 1))
+    return left, right, np.asarray(stands_for, np.float64)
 
 
 @dataclass(frozen=True)
@@ -229,22 +304,24 @@ class _Edges(NamedTuple):
         total, links = (np.add.reduceat(field[order], starts) for field in (self.total, self.links))
         return _Edges(low[starts], high[starts], np.full(len(starts), np.nan), least, total, links)
 
-    def followed_by(self, more: "_Edges") -> "_Edges":
-        return _Edges(*(np.concatenate(fields) for fields in zip(self, more, strict=True)))
-
 
 _Measure: TypeAlias = Callable[[_Edges, Ints, Ints], _Edges]
 """From edges without similarity and the (n,) size and group of first texts, to those edges that count, with it."""
 
 
 def _rounds(
-    links: Links, threshold: float, measure: _Measure, positions: Ints | None, start: Merges | None = None
+    links: Links,
+    threshold: float,
+    measure: _Measure,
+    positions: Ints | None,
+    start: Merges | None = None,
+    weight: Floats | None = None,
 ) -> Merges:
     """Merge all pairs of groups that are each other's nearest, until no pair reaches the threshold."""
     count = links.count
     place = np.arange(count) if positions is None else positions
-    value = links.similarity
-    edges = _Edges(links.left, links.right, value, value, value, np.ones(len(links)))
+    value, weight = links.similarity, np.ones(len(links)) if weight is None else weight
+    edges = _Edges(links.left, links.right, value, value, value * weight, weight)
     group = np.arange(count)
     size = np.ones(count, np.int64)
     into = np.arange(count)  # the group that a merged one is part of
@@ -263,7 +340,8 @@ def _rounds(
         moved = edges.take(touched)
         moved = moved._replace(one=into[moved.one], other=into[moved.other])
         moved = moved.take(moved.one != moved.other).joined()
-        return edges.take(~touched).followed_by(measure(moved, size, group) if len(moved.one) else moved)
+        moved = measure(moved, size, group) if len(moved.one) else moved
+        return _Edges(*(np.concatenate(fields) for fields in zip(edges.take(~touched), moved, strict=True)))
 
     if start is not None:
         first = np.flatnonzero(start.similarity >= threshold)

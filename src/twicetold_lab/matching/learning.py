@@ -10,7 +10,7 @@ Shape letters: P pairs, F features, K kinds.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,10 @@ class Labelled:
     comparison: Comparison
     same: NDArray[np.bool_]
 
-    def groups(self, probability: Floats, cut: float = CUT) -> NDArray[np.int64]:
-        """(n,) group of each row by (P,) probabilities; see `Comparison.groups`."""
-        groups: NDArray[np.int64] = self.comparison.groups(probability, cut)[self.distinct.place]
+    def groups(self, matcher: Matcher, probability: Floats | None = None, cut: float = CUT) -> NDArray[np.int64]:
+        """(n,) group of each row by a matcher, or by (P,) probabilities that differ from its own; see `Comparison`."""
+        comparison = replace(self.comparison, matcher=matcher)
+        groups: NDArray[np.int64] = comparison.groups(probability, cut)[self.distinct.place]
         return groups
 
 

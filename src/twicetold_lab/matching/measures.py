@@ -23,7 +23,7 @@ PER_ROUND = 5  # questions between two updates
 
 def by_matcher(one: Labelled, matcher: Matcher) -> GroupScores:
     """Return scores of average linkage on the matcher's probabilities."""
-    return group_scores(one.groups(in_file(one, matcher).probability), one.file.truth)
+    return group_scores(one.groups(in_file(one, matcher).matcher), one.file.truth)
 
 
 def in_file(one: Labelled, matcher: Matcher) -> Comparison:
@@ -79,5 +79,5 @@ def groups_after(one: Labelled, matcher: Matcher, budgets: Sequence[int], *, see
             matcher = matcher.answered(one.comparison.columns, np.array(asked), np.array(said))
         probability = matcher.probability(one.comparison.columns)
         probability[asked] = said
-        groups[budget] = one.groups(probability, best_cut(probability, len(asked)))
+        groups[budget] = one.groups(matcher, probability, best_cut(probability, len(asked)))
     return groups

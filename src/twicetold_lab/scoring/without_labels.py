@@ -84,7 +84,7 @@ class WithoutLabels:
             report.metrics[split] |= by_pair | {by_text: texts.mean}
         report.intervals["test"][by_text] = texts.interval
         units: dict[str, PairedUnits] = {by_text: texts.units}
-        grouped = {"average": one.groups(in_file(one, matcher).probability)}
+        grouped = {"average": one.groups(in_file(one, matcher).matcher)}
         grouped |= {f"after_{n}": g for n, g in groups_after(one, matcher, self.answers, seed=self.seed).items()}
         grouped["calibrated"] = self._calibrated(splits["val"], one, matcher)
         codes = codes_of(one)
@@ -101,9 +101,8 @@ class WithoutLabels:
         known, count = val.comparison.columns, len(val.same)
         drawn = np.random.default_rng(self.seed).choice(count, min(LABELS, count), replace=False)
         moved = matcher.answered(known, drawn, val.same[drawn])
-        probability = moved.probability(known)
-        best = max(CUTS, key=lambda cut: group_scores(val.groups(probability, cut), codes_of(val)).b3)
-        return test.groups(moved.probability(test.comparison.columns), best)
+        best = max(CUTS, key=lambda cut: group_scores(val.groups(moved, cut=cut), codes_of(val)).b3)
+        return test.groups(moved, cut=best)
 
 
 def _matcher(data: str) -> Matcher:

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from twicetold.neighbours import grouping
 from twicetold.neighbours.components import components, numbered
-from twicetold.neighbours.grouping import NO_LINK, Links, describe, merge
+from twicetold.neighbours.grouping import NO_LINK, SAMPLED, Links, describe, merge, merge_by_sample
 
 
 def all_links(similar):
@@ -51,6 +51,56 @@ def test_a_missing_link_counts_as_a_similarity_of_0(rule, seed, count, threshold
     left, right = np.nonzero(similar)
     merges = merge(Links.of(count, left, right, similar[left, right]), rule=rule, threshold=threshold)
     assert adjusted_rand_score(by_scipy(similar, rule, threshold), merges.cut(threshold)) == 1
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(2, 30), threshold=st.floats(0.05, 0.9))
+def test_nobody_is_asked_about_known_pairs(seed, count, threshold):
+    links = all_links(np.random.default_rng(seed).random((count, count)))
+    expected = merge(links, rule="average", threshold=threshold).cut(threshold)
+    np.testing.assert_array_equal(merge_by_sample(links, threshold, threshold, unasked), expected)
+
+
+def unasked(left, right):
+    raise AssertionError(f"asked about {left} and {right}")
+
+
+def rings(count, size, near=6):
+    """Links of 0.9 of each text with the next ones of its group, in rings of a size."""
+    pairs = {
+        (min(a, b), max(a, b))
+        for a in range(count)
+        for step in range(1, near + 1)
+        for b in [a - a % size + (a % size + step) % size]
+    }
+    left, right = np.array(sorted(pairs)).T
+    return Links.of(count, left, right, np.full(len(left), 0.9))
+
+
+@pytest.mark.parametrize(("others", "groups"), [(0.9, 3), (0.1, 36)])
+def test_groups_larger_than_a_list_of_links_are_one_if_what_is_asked_says_so(others, groups):
+    links, asked = rings(360, 120), []
+
+    def probability(left, right):
+        asked.extend(zip(left.tolist(), right.tolist(), strict=True))
+        return np.where(left // 120 == right // 120, others, 0.0)
+
+    codes = merge_by_sample(links, 0.5, 0.6, probability)
+    apart = merge(links, rule="average", threshold=0.5).cut(0.5)
+    assert len(set(apart)) >= 36
+    assert len(set(codes)) == groups if others > 0.5 else len(set(codes)) >= groups
+    assert len(set(asked)) == len(asked) <= SAMPLED * len(links)  # not all 21,420 of the three groups
+    assert not set(asked) & set(zip(links.left.tolist(), links.right.tolist(), strict=True))
+    assert all(left < right for left, right in asked)
+
+
+def test_pairs_that_were_asked_about_stand_for_all_between_two_groups():
+    """Two cliques of six with three links of 1 between them: the mean of all 36 decides, not that of what is known."""
+    inside = [(a, b) for group in (range(6), range(6, 12)) for a in group for b in group if a < b]
+    left, right = np.array([*inside, (0, 6), (1, 7), (2, 8)]).T
+    links = Links.of(12, left, right, np.ones(len(left)))
+    for value, together in ((0.5, True), (0.4, False)):  # (3 + 33 value) / 36
+        codes = merge_by_sample(links, 0.5, 0.6, lambda left, _, value=value: np.full(len(left), value))
+        assert (len(set(codes)) == 1) == together
 
 
 def test_sparse_vectors_give_the_groups_of_dense_ones():
