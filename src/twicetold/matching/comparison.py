@@ -38,7 +38,7 @@ from twicetold.matching.pair_features import Column, Standing, pair_features, st
 from twicetold.matching.records import ROW, VERDICTS, Values, in_rows, row_texts
 from twicetold.matching.senses import Sense
 from twicetold.matching.terms import Csr, Terms, compared_in_words
-from twicetold.matching.valley import valley_shift
+from twicetold.matching.valley import large_groups_shift, valley_shift
 from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import Floats, Ints, Links, merge, merge_by_sample
 from twicetold.neighbours.rules import Rule
@@ -307,7 +307,8 @@ class Comparison:
     @property
     def valley(self) -> float:
         """Log odds that are to have the probability one half, as these texts show it without labels."""
-        return valley_shift(self.log_odds)
+        shift = valley_shift(self.log_odds)
+        return shift + large_groups_shift(len(self), self.pairs.left, self.pairs.right, self.log_odds - shift)
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (P,) log odds of pairs, also of such that are no candidates."""

@@ -1,5 +1,6 @@
 """Candidate pairs of texts and their features, and groups by them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,40 @@ def test_a_candidate_that_is_left_out_scores_what_it_scored_as_one() -> None:
     for pair, expected in enumerate(compared.log_odds.tolist()):
         others = compared.where(np.arange(len(left)) != pair)
         assert others.score(left[[pair]], right[[pair]]).tolist() == pytest.approx([expected], rel=1e-5)
+
+
+PLACES = (
+    "department of mechanical engineering, university of sheffield",
+    "royal botanic garden of edinburgh, scotland",
+    "institute for high energy physics, heidelberg",
+    "national museum of natural history, paris",
+)
+
+
+def misspelt(count: int = 40) -> list[str]:
+    """Each of the places so many times, with two letters exchanged and perhaps a word more."""
+    rng, texts = np.random.default_rng(0), dict[str, None]()
+    for number, place in enumerate(PLACES, 1):
+        while len(texts) < number * count:
+            at = int(rng.integers(1, len(place) - 1))
+            end = ("", " ltd", " inc")[int(rng.integers(3))]
+            texts[place[:at] + place[at + 1] + place[at] + place[at + 2 :] + end] = None
+    return list(texts)
+
+
+def largest(groups: np.ndarray) -> int:
+    return int(np.bincount(groups).max())
+
+
+def test_a_group_may_be_larger_than_a_list_of_candidates_unless_its_pairs_may_not_be_linked() -> None:
+    compared = compare(misspelt()).in_valley()
+    assert np.sort(np.bincount(compared.groups()))[-4:].min() > 25
+    assert largest(replace(compared, allowed=lambda left, _: np.zeros(len(left), bool)).groups()) <= 12
+    assert largest(compared.groups(within=np.arange(len(compared)) % 3)) <= 40 / 3 + 1
+
+
+def test_large_groups_do_not_depend_on_the_order_of_the_texts() -> None:
+    texts = misspelt()
+    order = np.random.default_rng(1).permutation(len(texts))
+    groups, turned = (compare(each).in_valley().groups() for each in (texts, [texts[row] for row in order]))
+    np.testing.assert_array_equal(turned[:, None] == turned, groups[order][:, None] == groups[order])

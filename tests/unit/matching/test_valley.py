@@ -9,7 +9,7 @@ import pytest
 import twicetold
 from twicetold.matching.comparison import Comparison
 from twicetold.matching.matcher import Matcher
-from twicetold.matching.valley import valley_shift
+from twicetold.matching.valley import LOWER, large_groups_shift, valley_shift
 
 
 def heaps(*parts, seed=0):
@@ -85,3 +85,29 @@ def test_an_index_that_grows_moves_one_half_as_a_build_does():
     assert grown.decision != before
     assert grown.decision == built.decision
     assert (grown.groups == built.groups).all()
+
+
+def in_groups(sizes):
+    """Number of texts, ends and log odds of 1 of all pairs in groups of these sizes."""
+    ends = [
+        (first + a, first + b)
+        for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True)
+        for a in range(size)
+        for b in range(a + 1, size)
+    ]
+    left, right = np.array(ends).T
+    return int(np.sum(sizes)), left, right, np.ones(len(ends))
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1 / 4, 0.0), (7 / 24, -LOWER / 2), (1 / 3, -LOWER), (1.0, -LOWER)])
+def test_one_half_is_lower_where_many_texts_have_three_probable_others(share, expected):
+    count, *pairs = in_groups([4] * 42 + [3] * 20)
+    texts = round(4 * 42 / share)  # the others have two or none
+    assert large_groups_shift(max(count, texts), *pairs) == pytest.approx(expected if texts >= count else -LOWER)
+
+
+def test_neither_few_pairs_nor_improbable_ones_show_large_groups():
+    assert large_groups_shift(*in_groups([4] * 16)) == 0.0  # 96 pairs
+    count, left, right, log_odds = in_groups([4] * 20)
+    assert large_groups_shift(count, left, right, log_odds) == -LOWER
+    assert large_groups_shift(count, left, right, -log_odds) == 0.0
