@@ -3,66 +3,37 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from twicetold.files import write_json
+from twicetold.staged.compare_stage import compare
+from twicetold.staged.dense import centres, links, links_all, visits
+from twicetold.staged.group_stages import components, group, number
 from twicetold.staged.plan import Plan
+from twicetold.staged.row_stages import distinct, exact, join, read
 from twicetold.staged.tasks import MARK, Done, Task
+from twicetold.staged.vector_stages import encode, model, threshold
 
-Functions: TypeAlias = dict[str, Callable[[Plan, str], dict[str, Any]]]
-"""Functions of stages by name; each takes the plan and the name of a task."""
-
-
-def _of_rows() -> Functions:
-    from twicetold.staged.row_stages import distinct, exact, join, read
-
-    return {"read": read, "exact": exact, "distinct": distinct, "join": join}
-
-
-def _of_vectors() -> Functions:
-    from twicetold.staged.vector_stages import encode, model, threshold
-
-    return {"model": model, "threshold": threshold, "encode": encode}
-
-
-def _of_links() -> Functions:
-    from twicetold.staged.dense import centres, links, links_all, visits
-
-    return {"centres": centres, "visits": visits, "links": links, "links_all": links_all}
-
-
-def _of_groups() -> Functions:
-    from twicetold.staged.group_stages import components, group, number
-
-    return {"components": components, "group": group, "number": number}
-
-
-def _of_comparison() -> Functions:
-    from twicetold.staged.compare_stage import compare
-
-    return {"compare": compare}
-
-
-STAGES: dict[str, tuple[Callable[[], Functions], tuple[str, ...]]] = {
-    "model": (_of_vectors, ()),
-    "read": (_of_rows, ("arrow", "row", "high", "low")),
-    "exact": (_of_rows, ("row", "first")),
-    "distinct": (_of_rows, ("without",)),
-    "compare": (_of_comparison, ("group", "row", "probability")),
-    "threshold": (_of_vectors, ()),
-    "encode": (_of_vectors, ("vectors", "length")),
-    "centres": (_of_links, ("centre", "shard")),
-    "visits": (_of_links, ("starts", "text", "cell", "own")),
-    "links": (_of_links, ("links",)),
-    "links_all": (_of_links, ("links",)),
-    "components": (_of_groups, ("node", "bin")),
-    "group": (_of_groups, ("node", "first", "representative", "probability")),
-    "number": (_of_groups, ("without", "node", "group", "row", "probability")),
-    "join": (_of_rows, ("parquet",)),
+STAGES: dict[str, tuple[Callable[[Plan, str], dict[str, Any]], tuple[str, ...]]] = {
+    "model": (model, ()),
+    "read": (read, ("arrow", "row", "high", "low")),
+    "exact": (exact, ("row", "first")),
+    "distinct": (distinct, ("without",)),
+    "compare": (compare, ("group", "row", "probability")),
+    "threshold": (threshold, ()),
+    "encode": (encode, ("vectors", "length")),
+    "centres": (centres, ("centre", "shard")),
+    "visits": (visits, ("starts", "text", "cell", "own")),
+    "links": (links, ("links",)),
+    "links_all": (links_all, ("links",)),
+    "components": (components, ("node", "bin")),
+    "group": (group, ("node", "first", "representative", "probability")),
+    "number": (number, ("without", "node", "group", "row", "probability")),
+    "join": (join, ("parquet",)),
 }
-"""By stage: what imports its function, so that a task imports no more than it needs; and kinds of files it writes."""
+"""By stage: its function, which takes the plan and the name of a task; and kinds of files that a task writes."""
 
 
 def run(folder: str | Path, task: Task) -> None:
@@ -75,9 +46,8 @@ def run(folder: str | Path, task: Task) -> None:
     plan = Plan.read(Path(folder))
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    functions, kinds = STAGES[task.stage]
+    stage, kinds = STAGES[task.stage]
     kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
-    stage = functions()[task.stage]
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
         result = stage(plan, task.name)
