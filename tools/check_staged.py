@@ -1,12 +1,14 @@
 """Whether a dedupe in stages gives the same whatever it runs on, however it is cut in parts, and whatever ends it.
 
-    python tools/check_staged.py MODEL... --texts FILE [--on here,processes,spark] [--kills 50]
+    python tools/check_staged.py [MODEL...] --texts FILE [--on here,processes,dask,ray,spark,slurm] [--kills 50]
 
-For each model, rule, launcher and number of parts it prints a hash of the groups, representatives and probabilities,
-and compares it with that of one file. With `--kills`, runs are killed at moments that are spread
-over a whole run, and the same command goes on; the bytes that it writes must be those of a run that nothing ended.
+Without a model, then for each model, rule, engine and number of parts it prints a hash of the groups, representatives
+and probabilities, and compares it with that of one file. With `--kills`, runs are killed at moments that are spread
+over a whole run, and workers of each engine are killed; the same command goes on, and the bytes that it writes must be
+those of a run that nothing ended.
 
-Spark needs pyspark and Java, and is left out where they are not there. Exit status 1: something differs.
+Engines whose package is not there, and Spark without Java, are left out; Slurm without `sbatch` is submitit's stand-in
+for it. Exit status 1: something differs.
 """
 
 import argparse
@@ -16,8 +18,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Timer
@@ -28,46 +30,37 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twicetold.packages import PackageMissing, require_package
 from twicetold.staged.folder_dedupe import dedupe_folder
-from twicetold.staged.launch import Launch, launcher
+from twicetold.staged.launch import ENGINES, Launch, launching
 from twicetold.staged.plan import Settings
-from twicetold.staged.stages import run
-from twicetold.staged.tasks import Task
 from twicetold.tables.files import choose_text, open_rows
-from twicetold.use import load
+from twicetold.use import fit, load
 
 RULES, PARTS = ("average", "components"), (1, 3, 7)
-ON = ("here", "processes", "spark")
+HERE = "here"  # tasks run in this process
+WORKERS = {"processes": "loky", "dask": "spawn_main", "ray": "ray::", "spark": "pyspark.daemon", "slurm": "submitit"}
+"""By engine: words of the commands of its workers."""
 
 
-def by_spark(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
-    """Tasks as rows of a frame, a partition each: the launcher of `docs/guides/scale.md`."""
-    from pyspark.sql import SparkSession
-
-    spark = SparkSession.builder.getOrCreate()
-    frame = spark.createDataFrame([tuple(task) for task in tasks], "stage string, name string, digest string")
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in batch.to_pylist():
-                run(folder, Task(**row))
-            yield batch
-
-    for row in frame.repartition(len(tasks)).mapInArrow(work, frame.schema).toLocalIterator():
-        yield Task(**row.asDict())
+def started(engine: str) -> AbstractContextManager[Launch]:
+    """Two workers of an engine, or this process."""
+    return launching("processes", 1) if engine == HERE else launching(engine, 2)
 
 
-def launchers(names: Sequence[str]) -> dict[str, Launch]:
-    """Those that are there, by name."""
-    known: dict[str, Callable[[], Launch]] = {
-        "here": lambda: launcher(1),
-        "processes": lambda: launcher(2),
-        "spark": lambda: by_spark,
-    }
-    missing = [name for name in names if name == "spark" and not (find_spec("pyspark") and shutil.which("java"))]
-    for name in missing:
-        print(f"{name}: left out, as it is not installed")
-    return {name: known[name]() for name in names if name not in missing}
+def installed(names: Sequence[str]) -> list[str]:
+    """Those engines that can be used here; the others are named."""
+    usable = []
+    for name in names:
+        try:
+            if name != HERE:
+                require_package(ENGINES[name][0], name)
+            if name == "spark" and shutil.which("java") is None:
+                raise PackageMissing("spark needs Java")
+            usable.append(name)
+        except PackageMissing as error:
+            print(f"left out: {error}")
+    return usable
 
 
 def write_parts(folder: Path, texts: Sequence[str], count: int) -> Path:
@@ -96,50 +89,48 @@ def of_parts(out: Path) -> str:
 
 def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule: Any) -> tuple[str, int]:
     """The same of all texts at once, and how many groups they make."""
-    found = load(model).dedupe(texts, threshold=threshold, rule=rule)
+    found = (load(model) if model else fit(texts)).dedupe(texts, threshold=threshold, rule=rule)
     return hash_of([found.group, found.representative + 1, found.probability]), found.summary.counts.groups
 
 
 def compare(
-    models: Sequence[str],
-    texts: Sequence[str],
-    ways: dict[str, Launch],
-    threshold: float | None,
-    *,
-    few: Sequence[str] = (),
+    models: Sequence[str], texts: Sequence[str], engines: Sequence[str], threshold: float | None, few: Sequence[str]
 ) -> int:
     """Print a line a combination; how many differ.
 
     Args:
-        models: their folders.
+        models: their folders; empty without one.
         texts: that are grouped.
-        ways: launchers by name.
-        threshold: of links.
-        few: launchers that run one number of parts for each model and rule, as each run takes long.
+        engines: what tasks run on.
+        threshold: of links, by a model.
+        few: engines that run one number of parts for each model and rule, as each run takes long.
     """
-    wrong, done = 0, list[str]()
-    for model in models:
-        name = Path(model).resolve().parent.name
-        for rule in RULES:
-            expected, groups = of_one_file(model, texts, threshold, rule)
-            print(f"{name:<16} {rule:<12} one file           {expected} {groups} groups", flush=True)
-            if not groups:
-                sys.exit("there is nothing to compare: lower --threshold")
-            for way, launch in ways.items():
-                for count in PARTS if way not in few else [PARTS[(len(done) + 1) % len(PARTS)]]:
-                    done.append(way)
+    wrong = 0
+    for turn, (model, rule) in enumerate((model, rule) for model in models for rule in RULES):
+        name, least = _name(model), threshold if model else None
+        expected, groups = of_one_file(model, texts, least, rule)
+        print(f"{name:<16} {rule:<12} one file           {expected} {groups} groups", flush=True)
+        if not groups:
+            sys.exit("there is nothing to compare: lower --threshold")
+        for engine in engines:
+            with started(engine) as launch:
+                for count in PARTS if engine not in few else [PARTS[(turn + 1) % len(PARTS)]]:
                     with tempfile.TemporaryDirectory() as temporary:
                         place = Path(temporary)
-                        settings = Settings(model=model, out=f"{place / 'out'}", threshold=threshold, rule=rule)
+                        settings = Settings(model=model, out=f"{place / 'out'}", threshold=least, rule=rule)
                         began = time.monotonic()
                         dedupe_folder(write_parts(place / "in", texts, count), settings, launch)
                         found = of_parts(place / "out")
                     wrong += found != expected
                     said = "equal" if found == expected else "DIFFERS"
                     took = time.monotonic() - began
-                    line = f"{name:<16} {rule:<12} {way:<10} {count} parts {found} {said}"
+                    line = f"{name:<16} {rule:<12} {engine:<10} {count} parts {found} {said}"
                     print(f"{line} {took:6.1f} s", flush=True)
     return wrong
+
+
+def _name(model: str) -> str:
+    return Path(model).resolve().parent.name if model else "no model"
 
 
 def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) -> int:
@@ -155,7 +146,8 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
         def dedupe(out: str) -> None:
             # several blocks, shards and bins: as of many texts
             settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=1_000_000)
-            dedupe_folder(folder, settings, launcher(1))
+            with started(HERE) as launch:
+                dedupe_folder(folder, settings, launch)
 
         dedupe("whole")  # the first run imports what the stages need
         began = time.monotonic()
@@ -177,63 +169,72 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
                 wrong += 1
                 print(f"kill {number}, with {len(before)} tasks done: DIFFERS", flush=True)
             shutil.rmtree(place / "out")
-    print(f"{kills} runs of {took:.1f} s, {ended} of them killed before their end: {wrong} differ", flush=True)
+    line = f"{kills} runs of {took:.1f} s, {ended} of them killed before their end: {wrong} differ"
+    print(f"{_name(model):<16} {line}", flush=True)
     return wrong
 
 
-def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kills: int) -> int:
-    """Kill a worker of a run with two of them, some times; whether the result differs."""
+def kill_workers(model: str, texts: Sequence[str], threshold: float | None, engine: str) -> int:
+    """Kill a worker of an engine in three stages, and go on if it gives up; whether the result differs."""
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         folder = write_parts(place / "in", texts, 3)
-        killed = 0
+        killed, runs = list[str](), 0
 
         def tell(line: str) -> None:
-            nonlocal killed
-            if killed < kills and line.startswith(("read", "encode", "join")):
-                killed += 1
-                Timer(1.0, _kill_a_child).start()
+            if line.startswith(("read", "compare", "encode", "join")) and len(killed) < 3:
+                Timer(0.5, lambda: killed.extend(_kill_a_worker(engine))).start()
 
-        for out, workers in (("whole", 1), ("out", 2)):
-            settings = Settings(model=model, out=f"{place / out}", threshold=threshold)
-            dedupe_folder(folder, settings, launcher(workers), progress=tell if workers > 1 else lambda _: None)
-        whole, found = (
-            {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
-        )
-    print(f"a worker was killed {killed} times: {'equal' if found == whole else 'DIFFERS'}", flush=True)
+        def dedupe(way: str, progress: Callable[[str], None]) -> dict[str, bytes]:
+            settings = Settings(model=model, out=f"{place / way}", threshold=threshold)
+            with started(way) as launch:
+                dedupe_folder(folder, settings, launch, progress=progress)
+            return {path.name: path.read_bytes() for path in (place / way).glob("*.parquet")}
+
+        whole, found = dedupe(HERE, lambda _: None), None
+        while found is None:
+            runs += 1
+            with suppress(OSError):
+                found = dedupe(engine, tell)
+    said = "equal" if found == whole else "DIFFERS"
+    print(f"{_name(model):<16} {engine}: {len(killed)} workers were killed, {runs} runs: {said}", flush=True)
     return int(found != whole)
 
 
-def _kill_a_child() -> None:
-    for child in psutil.Process().children():
-        if "spawn_main" in " ".join(child.cmdline()):
-            child.kill()
-            return
+def _kill_a_worker(engine: str) -> list[str]:
+    """Kill the worker that was started last, and name it."""
+    with suppress(psutil.Error):
+        for child in sorted(psutil.Process().children(recursive=True), key=lambda each: -each.create_time()):
+            if WORKERS[engine] in (command := " ".join(child.cmdline())) and "resource_tracker" not in command:
+                child.kill()
+                return [command]
+    return []
 
 
 def main() -> None:
     """Compare, kill, and say whether all is equal."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("models", nargs="+", help="model folders")
+    parser.add_argument("models", nargs="*", help="model folders")
     parser.add_argument("--texts", required=True, help="a file of texts")
+    parser.add_argument("--column", help="with the texts")
     parser.add_argument("--count", type=int, default=2000, help="texts of it that are used")
-    parser.add_argument("--threshold", type=float)
-    parser.add_argument("--on", default=",".join(ON), help="with commas between")
-    parser.add_argument("--few", default="spark", help="of these, with one number of parts each")
+    parser.add_argument("--threshold", type=float, help="of links, by a model")
+    parser.add_argument("--on", default=",".join([HERE, *ENGINES]), help="with commas between")
+    parser.add_argument("--few", default="dask,ray,spark,slurm", help="of these, with one number of parts each")
     parser.add_argument("--kills", type=int, default=0, help="of each model")
     options = parser.parse_args()
     with open_rows(options.texts) as rows:
-        column = choose_text(rows)
+        column = choose_text(rows, options.column)
         texts = [text for block in rows.blocks([column]) for text in block.texts(column)][: options.count]
-    models = [str(Path(model).resolve()) for model in options.models]
+    models = ["", *(str(Path(model).resolve()) for model in options.models)]
+    engines = installed(options.on.split(",")) if options.on else []
     wrong = 0
     if options.kills:
         for model in models:
-            wrong += kill(model, texts, options.threshold, options.kills)
-        wrong += kill_workers(models[0], texts, options.threshold, 2)
-    if options.on:
-        few = options.few.split(",")
-        wrong += compare(models, texts, launchers(options.on.split(",")), options.threshold, few=few)
+            wrong += kill(model, texts, options.threshold if model else None, options.kills)
+        for engine in filter(WORKERS.get, engines):
+            wrong += kill_workers("", texts, None, engine)
+    wrong += compare(models, texts, engines, options.threshold, options.few.split(","))
     sys.exit(bool(wrong))
 
 

@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-EXTRAS = {"torch": "torch", "jaxtyping": "torch", "transformers": "transformers", "huggingface_hub": "transformers"}
+EXTRAS = {
+    "torch": "torch",
+    "jaxtyping": "torch",
+    "transformers": "transformers",
+    "huggingface_hub": "transformers",
+    "distributed": "dask",
+    "ray": "ray",
+    "pyspark": "spark",
+    "submitit": "slurm",
+}
 """The extra that brings a package; `train` brings all others that may be missing."""
 
 

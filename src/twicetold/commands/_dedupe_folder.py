@@ -43,7 +43,7 @@ def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: Of
     """
     from twicetold.commands._dedupe_messages import of_folder, tell_result
     from twicetold.staged import folder_dedupe
-    from twicetold.staged.launch import launcher
+    from twicetold.staged.launch import launching
     from twicetold.staged.plan import BAD, DROPPED
     from twicetold.trained.folder_files import folder_of
 
@@ -52,7 +52,8 @@ def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: Of
         require_usable(each)
     words = words_of(folder.folder or [])
     settings = _settings("".join(f"{folder_of(each).resolve()}" for each in models), common, asked, words)
-    result = folder_dedupe.dedupe_folder(Path(parts), settings, launcher(words["workers"]), progress=tell)
+    with launching(folder.engine, words["workers"]) as launch:
+        result = folder_dedupe.dedupe_folder(Path(parts), settings, launch, progress=tell)
     rows = result.summary.counts.texts
     tell_result(
         result.to_json() if common.as_json else of_folder(result),

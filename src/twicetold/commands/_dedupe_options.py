@@ -70,6 +70,14 @@ class OfFolder:
             help="Settings for a folder of parts: workers=1, memory=4GB, exact=no; repeat for several.",
         ),
     ] = None
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="What runs the tasks of a folder of parts: processes, dask, ray, spark or slurm.",
+        ),
+    ] = "processes"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import TEMPORARY
 from twicetold.matching.generic import generic_matcher
 from twicetold.staged import folder_dedupe as module
-from twicetold.staged.launch import here, launcher
+from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 from twicetold.trained.threshold_record import CalibrationRecord, MatchedLinks
 
@@ -502,13 +502,3 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
     launch, tasks = stopping(-1)
     deduped(run(), folder, threshold=0.9, launch=launch)
     assert tasks[0][0] == "encode"
-
-
-def test_processes_give_the_same(run, many, parts, deduped):
-    workers = launcher(2)
-
-    def launch(folder, tasks):
-        return (workers if tasks[0].stage in ("read", "join") else here)(folder, tasks)
-
-    _, table = deduped(run(), parts(many, 3), threshold=0.9, launch=launch)
-    assert columns(table) == as_one_file(run(), many, threshold=0.9)[1]
