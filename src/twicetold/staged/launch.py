@@ -73,9 +73,19 @@ def attempt(folder: Path, task: Task) -> Ended:
         with ONE:
             run(folder, task)
     except Exception as error:
-        error.add_note(traceback.format_exc())
-        return task, error
+        return task, _that_travels(error, traceback.format_exc())
     return task, None
+
+
+def _that_travels(error: Exception, trace: str) -> Exception:
+    """Return an error with its traceback as a note; one that pickle cannot carry as the built-in kind that it is of."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 (which this line has written)
+    except Exception:
+        kind = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+        error = kind(f"{error}")
+    error.add_note(trace)
+    return error
 
 
 def _launch(attempts: Attempts, folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:

@@ -1,5 +1,6 @@
 """Engines: the same rows whatever runs the tasks; lost workers, errors of tasks and engines that are not there."""
 
+import pickle
 import shutil
 import subprocess
 import sys
@@ -7,11 +8,13 @@ import time
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from twicetold.commands._dedupe_options import OfFolder
+from twicetold.files import DiskFullError
 from twicetold.packages import PackageMissing
 from twicetold.staged import folder_dedupe, launch
 from twicetold.staged.launch import ENGINES, LOST, here, launching
@@ -95,6 +98,21 @@ def test_an_error_of_a_task_is_raised_as_it_is_and_ends_the_stage(engine, tmp_pa
         assert next(done) == TASKS[0]
         with pytest.raises(BrokenProcessPool, match="of a task"):
             next(done)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(DiskFullError(Path("out"), "no space"), OSError), (PackageMissing("x"), PackageMissing)]
+)
+def test_the_error_of_a_task_travels_with_its_message_and_where_it_came_from(error, kind, monkeypatch, tmp_path):
+    def run(folder, task):
+        raise error
+
+    monkeypatch.setattr(launch, "run", run)
+    task, found = pickle.loads(pickle.dumps(launch.attempt(tmp_path, TASKS[0])))  # noqa: S301 (of this test)
+    assert task == TASKS[0]
+    assert type(found) is kind
+    assert str(found) == str(error)
+    assert "in run\n    raise error" in found.__notes__[0]
 
 
 def test_tasks_in_threads_of_one_process_run_one_at_a_time(monkeypatch, tmp_path):
