@@ -18,8 +18,8 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
@@ -39,7 +39,7 @@ ONE = Lock()  # a limit of threads is of the whole process: tasks in threads of 
 
 @contextmanager
 def launching(engine: str, workers: int) -> Iterator[Launch]:
-    """Lend a launcher; its workers end after the block.
+    """Lend a launcher; its workers start with the first task and end after the block.
 
     Args:
         engine: one of `ENGINES`.
@@ -56,8 +56,9 @@ def launching(engine: str, workers: int) -> Iterator[Launch]:
     if start is _processes and workers == 1:
         yield here
         return
-    with start(workers) as attempts:
-        yield partial(_launch, attempts)
+    with ExitStack() as stack:
+        attempts = cache(lambda: stack.enter_context(start(workers)))  # not if nothing is to be done
+        yield lambda folder, tasks: _launch(attempts(), folder, tasks)
 
 
 def here(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -40,6 +40,23 @@ def test_each_engine_writes_what_this_process_writes_and_names_what_is_wrong(eng
         (folder / "part-1.parquet").write_bytes(b"damaged")
         with pytest.raises(ValueError, match=r"part-1\.parquet: cannot be read as a Parquet file"):
             written(folder, tmp_path / "other", launch)
+
+
+def test_an_engine_starts_with_the_first_task_and_ends_after_the_block(monkeypatch, tmp_path):
+    told = []
+
+    @contextmanager
+    def start(workers):
+        told.append(workers)
+        yield lambda folder, tasks: ((task, None) for task in tasks)
+        told.append("end")
+
+    monkeypatch.setattr(launch, "ENGINES", {"mine": ("joblib", start)})
+    with launching("mine", 3) as run:
+        assert not told
+        assert list(run(tmp_path, TASKS)) + list(run(tmp_path, TASKS)) == 2 * TASKS
+        assert told == [3]
+    assert told == [3, "end"]
 
 
 def test_one_worker_is_this_process():
