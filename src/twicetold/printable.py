@@ -24,6 +24,8 @@ _WORD = re.compile(  # one sign of Han and kana is a word
     r" ?(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w ]+)"
 )
 HIDDEN = "***"
+LONG, AROUND, LEFT_OUT = 1_000, 160, " … "
+"""Characters of a text that is shown as a whole, of equal ones around a difference, and a sign for others."""
 
 
 def printable(text: object) -> str:
@@ -91,3 +93,51 @@ def word_changes(one: str, other: str) -> list[tuple[str, str, bool]]:
         ("".join(left[start:end]), "".join(right[begin:stop]), kind == "equal")
         for kind, start, end, begin, stop in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes()
     ]
+
+
+def changes_in_brief(one: str, other: str, *, long: int = LONG) -> list[tuple[str, str, bool]]:
+    """Split two texts as `word_changes` does, made printable; of long ones, the places that differ and a little around.
+
+    Of texts that differ over a long way the beginning and the end of that are shown, so the time that this takes is
+    bounded.
+
+    Args:
+        one: a text.
+        other: another.
+        long: characters of the longest text that is shown as a whole.
+
+    Examples:
+        >>> from twicetold.printable import changes_in_brief
+        >>> changes_in_brief("red " + "tent " * 999, "green " + "tent " * 999, long=10)[:1]
+        [('red', 'green', False)]
+    """
+    if max(len(one), len(other)) <= long:
+        return word_changes(printable(one), printable(other))
+    start = _equal_start(one, other)
+    end = min(_equal_start(one[::-1], other[::-1]), min(len(one), len(other)) - start)
+    start, end, half = max(0, start - AROUND), max(0, end - AROUND), max(long // 2, AROUND)
+    middles = [text[start : len(text) - end] for text in (one, other)]
+    places = [[LEFT_OUT * (start > 0) + middle + LEFT_OUT * (end > 0)] for middle in middles]
+    if max(map(len, middles)) > 2 * half:
+        places = [
+            [
+                LEFT_OUT * (start > 0) + middle[:half] + LEFT_OUT,
+                middle[max(half, len(middle) - half) :] + LEFT_OUT * (end > 0),
+            ]
+            for middle in middles
+        ]
+    changes = [change for place in zip(*places, strict=True) for change in word_changes(*map(printable, place))]
+    return [(_in_brief(left), _in_brief(right), True) if same else (left, right, same) for left, right, same in changes]
+
+
+def _equal_start(one: str, other: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # whole slices are compared, as a loop over ten million letters takes seconds
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _in_brief(words: str) -> str:
+    return words if len(words) <= 2 * AROUND else f"{words[:AROUND]}{LEFT_OUT}{words[-AROUND:]}"

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from twicetold.errors import readable_errors
-from twicetold.printable import differing, json_text, print, printable, without_passwords, word_changes
+from twicetold.printable import (
+    changes_in_brief,
+    differing,
+    json_text,
+    print,
+    printable,
+    without_passwords,
+    word_changes,
+)
 from twicetold_lab.tracking import Settings
 from twicetold_lab.tracking.pages import runs_page
 from twicetold_lab.tracking.run import flatten
@@ -151,3 +159,13 @@ def test_excerpts_of_two_texts_show_the_first_place_where_they_differ(one, other
 )
 def test_words_that_one_of_two_texts_has_alone(one, other, changes):
     assert word_changes(one, other) == changes
+
+
+def test_of_long_texts_the_places_that_differ_are_shown_also_far_apart():
+    text = "word " * 9_999
+    for one, other in ((f"{text}one {text}", f"{text}two {text}"), (f"one {text} two", f"two {text} one")):
+        changes = changes_in_brief(one, other)
+        differ = [change[:2] for change in changes if not change[2]]
+        assert ("one", "two") in [tuple(map(str.strip, each)) for each in differ]
+        assert one.count("two") == sum("two" in each for each, _ in differ)
+        assert sum(map(len, next(zip(*changes)))) < 1_200

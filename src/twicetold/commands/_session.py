@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
-from twicetold.printable import printable, word_changes
+from twicetold.printable import changes_in_brief
 
 if TYPE_CHECKING:
     from twicetold.labels.labelling import Labelling
@@ -44,7 +44,7 @@ def ask_all(state: "Labelling | Asking") -> None:
 def _marked(left: str, right: str, *, bracketed: bool) -> tuple[Styled, Styled]:
     """Return both texts with the words that differ underlined, in brackets where the terminal cannot show that."""
     sides = Styled(), Styled()
-    for *runs, same in word_changes(printable(left), printable(right)):
+    for *runs, same in changes_in_brief(left, right):
         for side, words in zip(sides, runs, strict=True):
             blank, bare = words[: len(words) - len(words.lstrip())], words.lstrip()
             mark = bare and not same
