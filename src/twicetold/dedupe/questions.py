@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from twicetold.dedupe.answered_groups import AnsweredGroups, Pair
 from twicetold.dedupe.constraints import Constraints, pair_keys
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.prepared import Prepared
@@ -22,6 +23,7 @@ from twicetold.matching.comparison import Comparison
 from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.rules import Rule
 from twicetold.tables.columns import MISSING, answers_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -56,6 +58,7 @@ class Questions:
         rows: (m,) a row with each distinct text.
         texts: n of them.
         answers: to pairs of them that were asked about before, as `pairs` gives them.
+        grouping: rule and minimum probability of links of the groups; None: no groups are made.
 
     Examples:
         >>> import twicetold
@@ -79,9 +82,10 @@ class Questions:
         rows: Ints,
         texts: Sequence[str],
         answers: Answers = ([], [], []),
+        grouping: tuple[Rule, float | None] | None = None,
     ) -> None:
         self._comparison, self._place, self._rows = comparison, place, rows
-        self._texts, self._answers = texts, answers
+        self._texts, self._answers, self._grouping = texts, answers, grouping
 
     @classmethod
     def of(
@@ -109,7 +113,9 @@ class Questions:
         left, right, same = options.pairs or ((), (), ())
         known = [None if answer == MISSING else answer == 1 for answer in answers_of(same).tolist()]
         asked = np.asarray(left).tolist(), np.asarray(right).tolist(), known
-        return cls(comparison, prepared.distinct.place, prepared.distinct.rows, texts, asked)
+        distinct, grouped = prepared.distinct, options.sense != "topic" and not prepared.link.calibrated
+        grouping = (options.rule, options.threshold) if grouped else None
+        return cls(comparison, distinct.place, distinct.rows, texts, asked, grouping)
 
     @property
     def pairs(self) -> Answers:
@@ -163,6 +169,25 @@ class Questions:
         self._answers = (left, right, answers)
         ends = self._place[[one]], self._place[[other]]
         return self._question(one, other, float(expit(self._moved(self._known()).score(*ends)[0])))
+
+    def groups(self) -> AnsweredGroups | None:
+        """Return the groups that a dedupe makes with the answers so far; None of topics and of two tables."""
+        if self._grouping is None:
+            return None
+        known, (rule, threshold) = self._known(), self._grouping
+        return AnsweredGroups.of(self._moved(known), known, self._place, rule=rule, threshold=threshold)
+
+    def doubtful(self, groups: AnsweredGroups, most: int) -> list[tuple[list[Question], list[Question]]]:
+        """Return the least certain groups: their first text with each other one, and texts of them with near ones.
+
+        The pairs are questions, whose answers `answer` takes; the text of the group comes first.
+        """
+        shown = groups.doubtful_first(most)
+        return [([*map(self._about, inside)], [*map(self._about, outside)]) for inside, outside in shown]
+
+    def _about(self, pair: Pair) -> Question:
+        left, right = self._rows[[*pair[:2]]].tolist()
+        return Question(left, right, self._texts[left], self._texts[right], pair[2])
 
     def _question(self, left: int, right: int, probability: float) -> Question:
         one, other = min(left, right), max(left, right)
