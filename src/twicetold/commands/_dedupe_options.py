@@ -9,6 +9,7 @@ from twicetold.commands._options import (
     SAME,
     WITHIN,
     Also,
+    Browser,
     Compare,
     Html,
     Id,
@@ -56,6 +57,7 @@ class OfFile:
             "earlier answers.",
         ),
     ] = None
+    browser: Browser = False
 
 
 @dataclass(frozen=True)

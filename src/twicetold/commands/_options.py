@@ -76,6 +76,9 @@ Pairs = Annotated[
 SAME = "Link only rows with equal values in these columns."
 WITHIN = "Link only rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) differ by at most this."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout instead of sentences.")]
+Browser = Annotated[
+    bool, typer.Option("--browser", help="Ask on a page of this machine alone, in place of the terminal.")
+]
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import tell
-from twicetold.commands._options import Also, Compare, File, Id, OfSense, Reading, with_options
+from twicetold.commands._options import Also, Browser, Compare, File, Id, OfSense, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
@@ -38,6 +38,7 @@ def ask(
     compare: Compare = None,
     sense: OfSense = "same",
     also: Also = None,
+    browser: Browser = False,
 ) -> None:
     """Answer questions about the pairs that dedupe is least sure of.
 
@@ -60,7 +61,7 @@ def ask(
     read = TextFile.read(file, reading, id_column=id_column, needed=columns, added=())
     model = fitted_to(read, compare)
     beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
-    ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside)
+    ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside, browser=browser)
 
 
 def answers_beside(file: str) -> Path:
@@ -84,6 +85,7 @@ def ask_of_file(
     count: int,
     options: "Choices",
     beside: "Mapping[str, Sequence[str]]",
+    browser: bool = False,
 ) -> "Answers":
     """Ask about pairs of one file; arguments: `ask_about`.
 
@@ -94,6 +96,7 @@ def ask_of_file(
         count: of pairs.
         options: of the dedupe that the answers are for.
         beside: further columns, which are compared as well.
+        browser: ask on a page.
     """
     from twicetold.dedupe.limits import Limits
 
@@ -103,7 +106,7 @@ def ask_of_file(
 
     limits = Limits.of(len(read.texts), options.get("same", ()), options.get("within", ()))
     known: Any = options.get("pairs")
-    return ask_about(begin, [read], answers, count=count, known=known, limits=limits, beside=beside)
+    return ask_about(begin, [read], answers, count=count, known=known, limits=limits, beside=beside, browser=browser)
 
 
 def ask_about(
@@ -115,6 +118,7 @@ def ask_about(
     known: "Answers | None",
     limits: "Limits | None",
     beside: "Mapping[str, Sequence[str]]",
+    browser: bool = False,
 ) -> "Answers":
     """Ask until the file of answers has `count` pairs, or the person stops.
 
@@ -126,6 +130,7 @@ def ask_about(
         known: other answers; their pairs are not asked about.
         limits: of links, which answers must not contradict.
         beside: further columns to show, a value of each row of all files.
+        browser: ask on a page.
 
     Returns:
         all pairs with answers, as the questions count rows: the known ones before those of the file.
@@ -147,7 +152,12 @@ def ask_about(
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside, stale=stale)
         try:
-            ask_all(state)
+            if browser:
+                from twicetold.commands._page import ask_on_page
+
+                ask_on_page(state)
+            else:
+                ask_all(state)
             if state.next is None and len(state.table) < state.count:
                 tell("no other pair is similar enough to ask about")
         finally:  # also where a person presses Ctrl-C

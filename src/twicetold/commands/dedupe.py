@@ -87,7 +87,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         from twicetold.commands.ask import ask_of_file
 
         further = dict(zip(listed(asked.also), options["also"], strict=True))
-        asking: Any = {"count": alone.ask, "options": options, "beside": further}
+        asking: Any = {"count": alone.ask, "options": options, "beside": further, "browser": alone.browser}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
@@ -113,6 +113,8 @@ def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: 
         "bad rows": beside(common.out, "bad") if common.drop and common.skip_bad else None,
         "answers": None,
     }
+    if alone.browser and alone.ask is None:
+        raise typer.BadParameter("--browser is for questions: give their number with --ask")
     if alone.ask is not None:
         from twicetold.commands.ask import answers_beside
 

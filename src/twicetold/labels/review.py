@@ -78,26 +78,44 @@ class Asking:
     @property
     def next(self) -> int | None:
         """Number of the next question, from 0; None if enough were asked or no pair is left."""
+        return None if self.question is None else len(self.table)
+
+    @property
+    def question(self) -> Question | None:
+        """The next question."""
         if self._open is None and len(self.table) < self.count:
             self._open = next(iter(self.questions.next()), None)
-        return None if self._open is None else len(self.table)
+        return self._open
+
+    def parts(self, asked: Question) -> list[tuple[str, str, str]]:
+        """Return both texts of a question, without a name, and both values of each further column with its name."""
+        further = [(name, values[asked.left], values[asked.right]) for name, values in self.beside.items()]
+        return [("", asked.left_text, asked.right_text), *(part for part in further if any(part[1:]))]
 
     def sides(self, number: int) -> tuple[str, str]:
         """Return both texts of the next question, each with the values of its row in further columns."""
-        asked = self._open
+        asked = self.question
         assert asked is not None
-
-        def shown(row: int, text: str) -> str:
-            further = (f"{name}: {values[row]}" for name, values in self.beside.items() if values[row])
-            return "\n".join([text, *further])
-
-        return shown(asked.left, asked.left_text), shown(asked.right, asked.right_text)
+        names, *sides = zip(*self.parts(asked), strict=True)
+        shown = [
+            "\n".join(f"{name}: {value}" if name else value for name, value in zip(names, side, strict=True) if value)
+            for side in sides
+        ]
+        return shown[0], shown[1]
 
     def label(self, number: int, same: bool | None) -> None:
-        """Keep an answer; None: the person cannot say, and is not asked about the pair again."""
+        """Keep an answer to the next question; None: the person cannot say, and is not asked about the pair again."""
         assert self._open is not None
-        asked, self._open = self._open, None
+        self.answer(self._open, same)
+
+    def answer(self, asked: Question, same: bool | None) -> None:
+        """Keep an answer to any question.
+
+        Raises:
+            Contradiction: if earlier answers say otherwise.
+        """
         self.questions.answer(asked, same)
+        self._open = None
         names = (self.names[asked.left], self.names[asked.right])
         answer = None if same is None else int(same)
         values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4), answer)

@@ -142,6 +142,7 @@ def test_what_cannot_be_asked_is_named_and_nothing_is_written(twicetold, run, fi
         (("ask", "-"), 1, "standard input is for the answers"),
         ((*ASK, "-o", "questions.csv"), 2, "would replace questions.csv"),
         ((*ASK, "-o", "answers.jsonl"), 1, "expected a file of answers that ends in .csv"),
+        ((*DEDUPE, "--browser"), 2, "give their number with --ask"),
         ((*DEDUPE, "--ask", 3, "--pairs", ANSWERS), 2, "from which the pairs are read"),
         (("dedupe", run(), "questions.csv", "--ask", 3, "-o", "out.csv"), 1, "leave MODEL out"),
     ):
