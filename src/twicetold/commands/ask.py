@@ -1,6 +1,7 @@
 """`twicetold ask`: questions about the pairs of a file's texts that the matcher is least sure of."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from twicetold.dedupe.limits import Limits
     from twicetold.dedupe.options import Choices
     from twicetold.dedupe.questions import Answers, Questions
+    from twicetold.labels.review import Asking
     from twicetold.use.model import Model
 
-COUNT = 20
+COUNT, MOST = 20, 50  # questions to a person, and to a command
 
 
 @with_options
@@ -32,13 +34,25 @@ def ask(
         typer.Option("--out", "-o", help="CSV file for the answers.", show_default="FILE.answers.csv"),
     ] = None,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Number of questions, earlier answers included.")
-    ] = COUNT,
+        int | None,
+        typer.Option(
+            "--count",
+            "-n",
+            min=1,
+            help="Number of questions, earlier answers included.",
+            show_default="20, with --by 50",
+        ),
+    ] = None,
     id_column: Id = None,
     compare: Compare = None,
     sense: OfSense = "same",
     also: Also = None,
     browser: Browser = False,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COMMAND", help="Let a command answer, such as one that asks a language model."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="With --by, do not ask before texts go to the command.")] = False,
 ) -> None:
     """Answer questions about the pairs that dedupe is least sure of.
 
@@ -50,9 +64,15 @@ def ask(
     cannot say, u undo, s stop. The hardest pair comes first, and each answer decides which one comes next. Answers are
     written at once, and the same command resumes where it stopped. Without a terminal, answers are read from standard
     input, one a line. dedupe FILE --pairs FILE.answers.csv groups by the answers; dedupe FILE --ask N does both.
+
+    With --by, COMMAND reads each question as a line of JSON and writes a line such as {"same": true}. These answers
+    have its name in the column by, and calibrate leaves them out.
     """
+    if browser and by is not None:
+        raise typer.BadParameter("--browser asks you, and --by a command: leave one of them out")
     answers = answers_beside(file) if out is None else out
     require_apart({"answers": answers}, {"texts": file, "vectors": compare})
+    ask_questions = asking(browser=browser) if by is None else _by_command(by, yes=yes)
     with progress("loading libraries"):
         from twicetold.commands._columns import fitted_to, listed, values_of
         from twicetold.commands._dedupe_file import TextFile
@@ -61,7 +81,24 @@ def ask(
     read = TextFile.read(file, reading, id_column=id_column, needed=columns, added=())
     model = fitted_to(read, compare)
     beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
-    ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside, browser=browser)
+    count = count or (COUNT if by is None else MOST)
+    ask_of_file(model, read, answers, count=count, options={"sense": sense}, beside=beside, ask=ask_questions)
+
+
+def asking(*, browser: bool) -> "Callable[[Asking], None]":
+    """Return what asks a person: the terminal, or a page."""
+    if not browser:
+        return ask_all
+    from twicetold.commands._page import ask_on_page
+
+    return ask_on_page
+
+
+def _by_command(by: str, *, yes: bool) -> "Callable[[Asking], None]":
+    from twicetold.commands._by import arguments_of, ask_command
+
+    arguments_of(by)
+    return partial(ask_command, by=by, yes=yes)
 
 
 def answers_beside(file: str) -> Path:
@@ -85,7 +122,7 @@ def ask_of_file(
     count: int,
     options: "Choices",
     beside: "Mapping[str, Sequence[str]]",
-    browser: bool = False,
+    ask: "Callable[[Asking], None]" = ask_all,
 ) -> "Answers":
     """Ask about pairs of one file; arguments: `ask_about`.
 
@@ -96,7 +133,7 @@ def ask_of_file(
         count: of pairs.
         options: of the dedupe that the answers are for.
         beside: further columns, which are compared as well.
-        browser: ask on a page.
+        ask: the terminal, or what asks in its place.
     """
     from twicetold.dedupe.limits import Limits
 
@@ -106,7 +143,7 @@ def ask_of_file(
 
     limits = Limits.of(len(read.texts), options.get("same", ()), options.get("within", ()))
     known: Any = options.get("pairs")
-    return ask_about(begin, [read], answers, count=count, known=known, limits=limits, beside=beside, browser=browser)
+    return ask_about(begin, [read], answers, count=count, known=known, limits=limits, beside=beside, ask=ask)
 
 
 def ask_about(
@@ -118,7 +155,7 @@ def ask_about(
     known: "Answers | None",
     limits: "Limits | None",
     beside: "Mapping[str, Sequence[str]]",
-    browser: bool = False,
+    ask: "Callable[[Asking], None]" = ask_all,
 ) -> "Answers":
     """Ask until the file of answers has `count` pairs, or the person stops.
 
@@ -130,7 +167,7 @@ def ask_about(
         known: other answers; their pairs are not asked about.
         limits: of links, which answers must not contradict.
         beside: further columns to show, a value of each row of all files.
-        browser: ask on a page.
+        ask: the terminal, or what asks in its place.
 
     Returns:
         all pairs with answers, as the questions count rows: the known ones before those of the file.
@@ -152,12 +189,7 @@ def ask_about(
         names = [name for file in files for name in file.names.to_pylist()]
         state = Asking.begin(answers, questions, names, count=count, beside=beside, stale=stale)
         try:
-            if browser:
-                from twicetold.commands._page import ask_on_page
-
-                ask_on_page(state)
-            else:
-                ask_all(state)
+            ask(state)
             if state.next is None and len(state.table) < state.count:
                 tell("no other pair is similar enough to ask about")
         finally:  # also where a person presses Ctrl-C

@@ -84,11 +84,11 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     trained = model if alone.compare is None else None
     loaded = fitted_to(read, alone.compare, model) if trained is None else load_model(trained)
     if (answers := written["answers"]) is not None:
-        from twicetold.commands.ask import ask_of_file
+        from twicetold.commands.ask import ask_of_file, asking
 
         further = dict(zip(listed(asked.also), options["also"], strict=True))
-        asking: Any = {"count": alone.ask, "options": options, "beside": further, "browser": alone.browser}
-        options["pairs"] = ask_of_file(loaded, read, Path(answers), **asking)
+        asked_of: Any = {"count": alone.ask, "options": options, "beside": further}
+        options["pairs"] = ask_of_file(loaded, read, Path(answers), **asked_of, ask=asking(browser=alone.browser))
     groups = loaded.dedupe(read.texts, progress=tell, **options)
     write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
     rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None

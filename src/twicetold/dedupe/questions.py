@@ -65,9 +65,9 @@ class Questions:
         >>> texts = ["canon eos 70d", "Canon EOS-70D body", "canon eos 80d", "a tent", "a tent, green"]
         >>> model = twicetold.fit(texts, lexical=True)
         >>> questions = model.questions(texts)
-        >>> for _ in range(3):
-        ...     for question in questions.next():  # the least certain pair: show it to a person
-        ...         questions.answer(question, "80d" not in question.left_text + question.right_text)
+        >>> for question in questions.next():  # the least certain pair: show it to a person
+        ...     questions.answer(question, "80d" not in question.left_text + question.right_text)
+        >>> questions.ask(lambda question: "80d" not in question.left_text + question.right_text, count=2)
         >>> left, right, same = questions.pairs
         >>> len(same)
         3
@@ -153,6 +153,17 @@ class Questions:
         given = ([*left, question.left], [*right, question.right], [*answers, same])
         Constraints.of(len(self._texts), *given)
         self._answers = given
+
+    def ask(self, answer: Callable[[Question], bool | None], count: int) -> None:
+        """Let a function answer questions one by one, such as one that asks a language model.
+
+        Args:
+            answer: gives the answer to a question.
+            count: of questions; fewer are asked where no pair is left.
+        """
+        for _ in range(count):
+            for question in self.next():
+                self.answer(question, answer(question))
 
     def undo(self) -> Question:
         """Forget the last answer.

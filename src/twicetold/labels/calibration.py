@@ -32,11 +32,12 @@ from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.labelling import Labelling, draw_file, features_file, labels_of, read_labelling
 from twicetold.labels.matched_links import FOLDS, Curve, MatchedCandidates, curve_links, matched_links
+from twicetold.labels.review import BY, SAME
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.matching.matcher import Matcher
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
-from twicetold.tables.columns import MISSING
+from twicetold.tables.columns import MISSING, strings_of
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
@@ -168,8 +169,8 @@ def read_pairs(
         file: CSV, TSV, JSON lines or Parquet.
         left: column with one text; None: the usual names.
         right: column with the other.
-        label: column with the answers (`tables.columns.answers_of`); pairs without one are left out. None: `label`, or
-            where there is none, `same`.
+        label: column with the answers (`tables.columns.answers_of`); pairs without one are left out, and those of
+            `same` that a command gave (`ask --by`). None: `label`, or where there is none, `same`.
         format: of a file without a known suffix.
         delimiter: between fields; None: detected.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
@@ -186,6 +187,8 @@ def read_pairs(
         blocks = list(rows.blocks(columns, skip_bad=skip_bad))
     block = Block(pa.concat_tables([each.table for each in blocks]), np.concatenate([each.lines for each in blocks]))
     labels = labels_of(rows, block, label)
+    if BY in rows.columns and label == SAME:
+        labels = np.where(np.array(strings_of(block.table[BY])) == "", labels, MISSING)  # others measure nothing
     block, labels = block.where(labels != MISSING), labels[labels != MISSING]
     probability = _numbers(block, PROBABILITY, file) if drawn else np.ones(len(block))
     bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))

@@ -19,6 +19,7 @@ from twicetold.tables.files import open_rows, write_rows
 
 LEFT, RIGHT, SAME = "left_text", "right_text", "same"
 ASKED = ("left", "right", LEFT, RIGHT, "probability", SAME)  # columns of a file of answers
+BY = "by"  # column with the name of the command that answered, where it was no person
 
 
 @dataclass
@@ -108,8 +109,13 @@ class Asking:
         assert self._open is not None
         self.answer(self._open, same)
 
-    def answer(self, asked: Question, same: bool | None) -> None:
+    def answer(self, asked: Question, same: bool | None, by: str | None = None) -> None:
         """Keep an answer to any question.
+
+        Args:
+            asked: the question.
+            same: the answer.
+            by: name of the command that gave it; None: a person did.
 
         Raises:
             Contradiction: if earlier answers say otherwise.
@@ -120,6 +126,7 @@ class Asking:
         answer = None if same is None else int(same)
         values = (*names, asked.left_text, asked.right_text, round(asked.probability, 4), answer)
         row = {name: [None if each is None else str(each)] for name, each in zip(ASKED, values, strict=True)}
+        row |= {} if by is None else {BY: [by]}
         self.table = pa.concat_tables([self.table, pa.table(row)], promote_options="default")
         self._write()
 

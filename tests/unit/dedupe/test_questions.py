@@ -26,10 +26,7 @@ def questions(model):
 
 def ask(questions, count, answer):
     asked = []
-    for _ in range(count):
-        for question in questions.next():
-            questions.answer(question, answer(question))
-            asked.append(question)
+    questions.ask(lambda question: asked.append(question) or answer(question), count)
     return asked
 
 
@@ -113,3 +110,16 @@ def test_equal_texts_are_one_and_no_pair_of_them_is_asked_about():
     texts = list(itertools.chain(*zip(TEXTS[:60], TEXTS[:60], strict=True)))
     asked = twicetold.fit(texts, lexical=True).questions(texts).next(30)
     assert all(each.left % 2 == each.right % 2 == 0 for each in asked)
+
+
+def test_the_groups_so_far_are_those_of_a_dedupe_and_pairs_with_an_answer_are_in_no_doubt(model, questions):
+    asked = {(each.left, each.right) for each in ask(questions, 12, lambda question: question.left % 3 == 0)}
+    groups, found = questions.groups(), model.dedupe(TEXTS, pairs=questions.pairs)
+    assert groups.counts == (found.summary.counts.groups, found.summary.counts.grouped)
+    shown = questions.doubtful(groups, 50)
+    assert any(inside for inside, _ in shown)
+    assert any(outside for _, outside in shown)
+    for inside, outside in shown:
+        assert all(found.group[each.left] == found.group[each.right] for each in inside)
+        assert all(found.group[each.left] != found.group[each.right] for each in outside)
+        assert not asked & {tuple(sorted((each.left, each.right))) for each in outside}
