@@ -46,7 +46,7 @@ UNUSED = ("decoder", "padding", "truncation")
 LONGEST_PART = 16  # replacements in a sequence, pieces of a template, characters of an affix
 LONGEST_REPLACEMENT = 64  # bytes of a character's in a compiled map; the longest of Unicode's has 33
 LONGEST_WORD = 1000  # letters of a word that is taken apart; 100 in BERT's
-BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
+BLOCK = 1024  # texts that are taken apart at once: what the tokenizer hands back is bulky
 LETTERS = 1 << 23  # of the vocabulary, from which a tree of letters is made; 2 million in the largest known
 
 
@@ -102,11 +102,12 @@ def token_ids(
     """
     tokenizer, listed = loaded(described, max_length), list(texts)
     blocks = (listed[start : start + BLOCK] for start in range(0, len(listed), BLOCK))
-    encoded = (tokenizer.encode_batch_fast(block, add_special_tokens=special) for block in blocks)
-    sequences = [encoding.ids for encodings in encoded for encoding in encodings]
-    indptr = np.zeros(len(sequences) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=indptr[1:])
-    return indptr, np.fromiter(chain.from_iterable(sequences), np.int64, indptr[-1])
+    lengths, ids = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    for block in blocks:
+        found = [encoding.ids for encoding in tokenizer.encode_batch_fast(block, add_special_tokens=special)]
+        lengths.append(np.fromiter(map(len, found), np.int64, len(found)))
+        ids.append(np.fromiter(chain.from_iterable(found), np.int64, lengths[-1].sum()))
+    return np.cumsum(np.concatenate(lengths)), np.concatenate(ids)
 
 
 def _parts(content: Mapping[str, Any], name: str, inner: str, known: tuple[str, ...]) -> Iterator[Any]:
