@@ -22,6 +22,7 @@ FEWEST = 100  # pairs of which heaps can be seen
 LEAST_PART = 3  # pairs
 LEAST_VARIANCE = 0.05  # of a part
 ROUNDS, CHANGE = 300, 1e-9  # of the expectation and maximisation at most, and of the share of a part in the last one
+BINS = 1 << 14  # equal ranges of log odds, in which pairs count as one value
 GRID = 400  # places between the means at which densities are compared
 SEVERAL = 3  # probable others of a text in a large group
 SOME, MANY = 1 / 4, 1 / 3  # share of texts with so many, from which one half is moved, and is moved all the way
@@ -44,26 +45,31 @@ def valley_shift(log_odds: Floats) -> float:
         >>> valley_shift(rng.normal(-4, 3, 1000))
         0.0
     """
-    x = np.sort(log_odds)  # sums do not depend on the order of pairs
-    if len(x) < FEWEST or not x.var():
+    ordered = np.sort(log_odds)  # sums do not depend on the order of pairs
+    pairs = len(ordered)
+    if pairs < FEWEST or not ordered.var():
         return 0.0
-    low, high, half = float(np.percentile(x, 30)), max(float(np.percentile(x, 99)), 0.0), float(x.var()) / 2
-    parts: tuple[float, ...] = (low, half, high, half)
+    low, high, half = float(np.percentile(ordered, 30)), max(float(np.percentile(ordered, 99)), 0.0), ordered.var() / 2
+    parts: tuple[float, ...] = (low, float(half), high, float(half))
     share = 0.1
+    place = ((ordered - ordered[0]) * ((BINS - 1) / (ordered[-1] - ordered[0]))).astype(np.int64)
+    number = np.bincount(place)
+    x, weight = np.bincount(place, ordered)[number > 0] / number[number > 0], number[number > 0].astype(np.float64)
     for _ in range(ROUNDS):
-        upper = expit(_log_ratio(x, parts, share))
+        upper = weight * expit(_log_ratio(x, parts, share))
         count, before = upper.sum(), share
-        if not LEAST_PART < count < len(x) - LEAST_PART:
+        if not LEAST_PART < count < pairs - LEAST_PART:
             return 0.0
-        share = count / len(x)
-        weight = np.stack([1 - upper, upper])
-        mean = weight @ x / weight.sum(axis=1)
-        variance = (weight * (x - mean[:, None]) ** 2).sum(axis=1) / weight.sum(axis=1)
+        share = count / pairs
+        masses = np.stack([weight - upper, upper])
+        mean = masses @ x / masses.sum(axis=1)
+        variance = (masses * (x - mean[:, None]) ** 2).sum(axis=1) / masses.sum(axis=1)
         parts = tuple(np.stack([mean, np.maximum(variance, LEAST_VARIANCE)], axis=1).ravel().tolist())
         if abs(share - before) < CHANGE:
             break
     upper = expit(_log_ratio(x, parts, share))
-    if np.minimum(upper, 1 - upper).mean() >= OVERLAP * min(share, 1 - share) or parts[0] >= parts[2]:
+    overlap = weight @ np.minimum(upper, 1 - upper) / pairs
+    if overlap >= OVERLAP * min(share, 1 - share) or parts[0] >= parts[2]:
         return 0.0
     between = np.linspace(parts[0], parts[2], GRID)
     above = np.flatnonzero(_log_ratio(between, parts, share) > 0)
