@@ -17,7 +17,7 @@ from twicetold.matching.terms import PREFIX, Csr, Terms
 
 Column = NDArray[np.float32]
 Rows = NDArray[np.int64]
-BLOCK = 50_000  # pairs at a time
+BLOCK = 20_000  # pairs at a time
 TEXTS = 50_000  # whose pairs are ranked at a time
 
 
@@ -89,9 +89,7 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     idf = terms.idf / np.float32(top)
     both = shared @ terms.idf / top
     mine, theirs = only_one @ terms.idf / top, only_other @ terms.idf / top
-    spelt = (only_one @ terms.spelt).sign().multiply(only_other).tocsr()
-    spelt_other = (only_other @ terms.spelt).sign().multiply(only_one).tocsr()
-    near = (spelt @ terms.idf + spelt_other @ terms.idf) / (2 * top)
+    near = _spelt_otherwise(terms, only_one, only_other) / np.float32(2 * top)
     order = terms.order[left].multiply(terms.order[right])
     least = np.minimum(_sum(terms.order[left]), _sum(terms.order[right]))
     return {
@@ -106,6 +104,18 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
         **_ends("unshared_rarest", _max(only_one.multiply(idf).tocsr()), _max(only_other.multiply(idf).tocsr())),
         **_ends("unshared_words", np.log1p(_sum(only_one)), np.log1p(_sum(only_other))),
     }
+
+
+def _spelt_otherwise(terms: Terms, one: Csr, other: Csr) -> Column:
+    """Return (P,) idf of the words of either side, both (P, W), of which the other side has another spelling."""
+    pair = np.repeat(np.arange(one.shape[0]), np.diff(one.indptr))
+    some = np.diff(terms.spelt.indptr)[one.indices] > 0
+    pair, word = pair[some], one.indices[some]
+    both = terms.spelt[word].multiply(other[pair]).tocsr()  # a row for each word of one side
+    alike = np.diff(both.indptr)
+    other_pair, other_word = np.divmod(np.unique(np.repeat(pair, alike) * one.shape[1] + both.indices), one.shape[1])
+    sides = ((pair[alike > 0], word[alike > 0]), (other_pair, other_word))
+    return sum(np.bincount(at, terms.idf[words], len(one.indptr) - 1) for at, words in sides).astype(np.float32)
 
 
 def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:

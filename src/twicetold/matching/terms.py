@@ -388,6 +388,7 @@ def _spelt(vocabulary: Sequence[str]) -> tuple[Csr, int]:
     near = (by_key @ by_key.T).tocsr()
     near.setdiag(0)
     near.eliminate_zeros()
+    near.sort_indices()  # as a product does not, and then rows of them are multiplied slowly
     near.data[:] = 1
     return near, cut
 
