@@ -37,6 +37,7 @@ LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
 READ = 50_000  # texts whose terms are looked at at a time
+LOOKED = 1 << 20  # texts that are looked among at a time: more is slower, as it does not stay in cache
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
 
@@ -178,7 +179,7 @@ def nearest_pairs(
         near = near_by_vectors(vectors, nearest=nearest, split=split)
     found, unfinished = _by_terms(both, nearest, split)
     found = found if near is None else np.append(found, near)
-    left, right = np.divmod(_once(found), both.shape[0])
+    left, right = np.divmod(np.unique(found), both.shape[0])
     return Ends(left, right, unfinished)
 
 
@@ -229,19 +230,23 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
 
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
-    found_in, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
-    blocks = [_heaviest(both[start : start + READ], found_in) for start in range(0, max(both.shape[0], 1), READ)]
+    frequency, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
+    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
     asking = sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr"))
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
         columns = _of_terms(both, base, asked).T.tocsr()
         for start in range(asks.start, asks.stop, BLOCK):
-            product = asking[start : min(start + BLOCK, asks.stop)] @ columns
-            row = np.repeat(np.arange(start, start + product.shape[0]), np.diff(product.indptr))
-            product.data[product.indices == row - base.start] = 0
-            chosen = _largest(product, nearest)
-            found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
-    return _once(np.concatenate(found)), sum(cut for _, cut in blocks)
+            some = asking[start : min(start + BLOCK, asks.stop)]
+            looked = np.append(0, np.cumsum(frequency[some.indices]))[some.indptr[1:]] // LOOKED
+            edges = np.flatnonzero(np.diff(looked, prepend=-1, append=np.iinfo(np.int64).max))
+            for first, last in pairwise(edges.tolist()):
+                product = some[first:last] @ columns
+                row = np.repeat(np.arange(start + first, start + last), np.diff(product.indptr))
+                product.data[product.indices == row - base.start] = 0
+                chosen = _largest(product, nearest)
+                found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
+    return np.unique(np.concatenate(found)), sum(cut for _, cut in blocks)
 
 
 def _of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
@@ -260,20 +265,18 @@ def _keys(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> Keys:
     return np.minimum(one, other) * count + np.maximum(one, other)
 
 
-def _once(keys: Keys) -> Keys:
-    """Return each key once, ascending."""
-    keys = np.sort(keys)
-    return keys[np.diff(keys, prepend=-1) > 0]
-
-
 def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
     """Positions of the largest values of each row that are above 0, ties to the lower column."""
-    filled = np.flatnonzero(np.diff(product.indptr))
-    best = np.zeros(product.shape[0], np.float32)
+    size, least = np.diff(product.indptr), np.zeros(product.shape[0], np.float32)
+    filled, many = np.flatnonzero(size), np.flatnonzero(size > nearest)
     if len(filled):
-        best[filled] = np.maximum.reduceat(product.data, product.indptr[filled])
-    least = np.repeat(SHARE * best, np.diff(product.indptr))
-    keep = np.flatnonzero((product.data > 0) & (product.data >= least))
+        least[filled] = SHARE * np.maximum.reduceat(product.data, product.indptr[filled])
+    values = (
+        product.data[start:end] for start, end in zip(product.indptr[many], product.indptr[many + 1], strict=True)
+    )
+    last = [np.partition(value, -nearest)[-nearest] for value in values]
+    least[many] = np.maximum(least[many], np.array(last, np.float32))
+    keep = np.flatnonzero((product.data > 0) & (product.data >= np.repeat(least, size)))
     key = product.indices[keep] - (product.data[keep].view(np.int32).astype(np.int64) << 32)
     ends = np.searchsorted(keep, product.indptr).tolist()
     parts = [
@@ -283,17 +286,17 @@ def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
     return keep[np.fromiter(chain.from_iterable(parts), np.int64)]
 
 
-def _heaviest(both: Csr, found_in: NDArray[np.int64]) -> tuple[Csr, int]:
+def _heaviest(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
     """Take the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
 
     Args:
         both: some rows.
-        found_in: (T,) number of texts that have a term.
+        frequency: (T,) number of texts that have a term.
 
     Returns:
         The entries, and the number of rows that have fewer than that because of `MOST`.
     """
-    texts = found_in[both.indices]
+    texts = frequency[both.indices]
     row = np.repeat(np.arange(both.shape[0]), np.diff(both.indptr))
     square = both.data**2
     common = texts > COMMON
@@ -329,4 +332,4 @@ def near_by_vectors(vectors: NDArray[np.float32], *, nearest: int = NEAREST, spl
             row, column = np.repeat(np.arange(some.start, some.stop), near.shape[1]), near.ravel()
             keep = (column != NOBODY) & (row != column + base.start)
             found.append(_keys(row[keep], column[keep] + base.start, len(vectors)))
-    return _once(np.concatenate(found))
+    return np.unique(np.concatenate(found))

@@ -114,8 +114,8 @@ def _spelt_otherwise(terms: Terms, one: Csr, other: Csr) -> Column:
     both = terms.spelt[word].multiply(other[pair]).tocsr()  # a row for each word of one side
     alike = np.diff(both.indptr)
     other_pair, other_word = np.divmod(np.unique(np.repeat(pair, alike) * one.shape[1] + both.indices), one.shape[1])
-    sides = ((pair[alike > 0], word[alike > 0]), (other_pair, other_word))
-    return sum(np.bincount(at, terms.idf[words], len(one.indptr) - 1) for at, words in sides).astype(np.float32)
+    at, words = np.append(pair[alike > 0], other_pair), np.append(word[alike > 0], other_word)
+    return np.bincount(at, terms.idf[words], one.shape[0]).astype(np.float32)
 
 
 def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:

@@ -102,3 +102,13 @@ def test_the_largest_of_a_row_are_those_of_a_sort_with_ties_to_the_lower_column(
     for row, each in enumerate(values):
         order = np.lexsort((np.arange(len(each)), -each))[:7]
         assert found[row] == {int(at) for at in order if each[at] > 0 and each[at] >= module.SHARE * each.max()}
+
+
+def test_candidates_are_the_same_however_many_texts_ask_at_a_time(monkeypatch):
+    terms = Terms.of(FEW_WORDS)
+    at_once = candidates(terms)
+    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(module, "LOOKED", 900)
+    in_parts = candidates(terms)
+    np.testing.assert_array_equal(in_parts.key, at_once.key)
+    np.testing.assert_array_equal(in_parts.lexical, at_once.lexical)
