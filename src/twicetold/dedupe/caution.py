@@ -102,14 +102,20 @@ def unknown_texts(count: int, texts: int) -> str | None:
     )
 
 
-def crowded_words(count: int) -> str | None:
-    """Warn of words that were not compared with all others by spelling; None if there are none."""
-    if not count:
-        return None
-    return (
-        f"{counted(count, 'word was', 'words were')} not compared with all others by spelling, as too many differ by "
-        "one letter: texts that differ by such words alone may have too low a probability"
-    )
+def left_out(crowded: int, shortened: int) -> list[str]:
+    """Warn of words that were not compared with all others by spelling, and of texts without some of their words."""
+    warnings = []
+    if crowded:
+        warnings.append(
+            f"{counted(crowded, 'word was', 'words were')} not compared with all others by spelling, as too many "
+            "differ by one letter: texts that differ by such words alone may have too low a probability"
+        )
+    if shortened:
+        warnings.append(
+            f"{counted(shortened, 'long text was', 'long texts were')} not compared by all words, but by their rarest: "
+            "texts that differ by frequent words alone may have too high a probability"
+        )
+    return warnings
 
 
 def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twicetold.dedupe.caution import crowded_words, unknown_texts
+from twicetold.dedupe.caution import left_out, unknown_texts
 from twicetold.dedupe.distinct import DistinctTexts, of_rows
 from twicetold.dedupe.limits import Limits, require_length, require_list
 from twicetold.dedupe.link_threshold import LinkThreshold
@@ -107,7 +107,7 @@ class Prepared:
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
             comparison, pairs, same = _moved(comparison, distinct, options, constraints, vectors, thresholds.matched)
             drift = _drift(model, distinct.texts, comparison.blank)
-            drift += filter(None, [crowded_words(comparison.terms.crowded)])
+            drift += left_out(comparison.terms.crowded, comparison.terms.shortened)
             if options.sense == "topic":
                 drift += _no_threshold(pairs, options)
         else:

@@ -55,7 +55,7 @@ class Rarity:
 
         The idf of words is scaled, because features divide it by the idf of a word of one of the texts at hand.
         """
-        terms = Terms.of_folded(folded)
+        terms = Terms.of_folded(folded, whole=True)
         top = np.log((1 + self.texts) / 2) + 1
         letters, words = (
             np.minimum(np.log((1 + self.texts) / (1 + counts[_buckets(names, len(counts))])) + 1, top)

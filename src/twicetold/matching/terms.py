@@ -13,9 +13,10 @@ Shape letters: N texts, W words, T terms of a kind.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count, islice, pairwise
 from typing import Any, TypeAlias
 from unicodedata import category
@@ -37,6 +38,7 @@ CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
 SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
 SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
+DECIMAL, JOINED = re.compile(r"\d\.\d"), re.compile(r"[\W_]+")  # without a decimal the signs go several times as fast
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
 TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
@@ -44,6 +46,7 @@ UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
 CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
 READ = 1 << 14  # texts whose terms are held as strings
+WORDS, FEWEST = 3_000_000, 60  # distinct words of all texts, and those of a text that always count
 SEARCHED = 1 << 20  # letters in which codes are searched for at a time
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
@@ -61,6 +64,7 @@ class Terms:
         vocabulary: the words.
         spelt: (W, W) 1 where two words differ by a letter that is missing, is another, or stands elsewhere.
         crowded: number of words that were not compared with all others by spelling.
+        shortened: number of texts of which the most frequent words were left out.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
         numbers: (N, T) 1 where a text has a number.
         units: (N, T) 1 where a text has a number before this unit, or after this word.
@@ -81,6 +85,7 @@ class Terms:
     vocabulary: list[str]
     spelt: Csr
     crowded: int
+    shortened: int
     order: Csr
     numbers: Csr
     units: Csr
@@ -105,12 +110,13 @@ class Terms:
         return cls.of_folded(normal_form(texts))
 
     @classmethod
-    def of_folded(cls, folded: Sequence[str]) -> "Terms":
-        """Return terms of texts that are in their normal form."""
+    def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
+        """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
         folded = list(map(plain_numbers, folded))
+        folded, shortened = (folded, 0) if whole else _shortened(folded)
         word, lengths, vocabulary = _numbered(map(WORD.findall, folded))
         text = _text_of(lengths)
-        pieces = [SQUEEZED.sub("\\1\0", text) for text in folded]
+        pieces = [SQUEEZED.sub("\\1\0", text) if DECIMAL.search(text) else JOINED.sub("\0", text) for text in folded]
         squeezed = [text.replace("\0", "") for text in pieces]
         present = _ones(text, word, (len(folded), len(vocabulary)))
         idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
@@ -133,6 +139,7 @@ class Terms:
             vocabulary=vocabulary,
             spelt=spelt,
             crowded=crowded,
+            shortened=shortened,
             order=_neighbours(text, word, len(folded)),
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
@@ -149,6 +156,29 @@ class Terms:
 def squeeze(text: str) -> str:
     """Return the letters and digits of a text with plain numbers, and the points of decimals."""
     return SQUEEZED.sub(r"\1", text)
+
+
+def _shortened(texts: list[str]) -> tuple[list[str], int]:
+    """Leave out of long texts the words that most of these have, so that `WORDS` are left in all, or `FEWEST` of each.
+
+    Returns:
+        The texts, and the number of those that have fewer words than before.
+    """
+    most = max(FEWEST, WORDS // max(len(texts), 1))
+    long, found_in = [], Counter[str]()
+    for row, text in enumerate(texts):
+        if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
+            long.append(row)
+            found_in.update(words)
+    for row in long:
+        words = set(WORD.findall(texts[row]))
+        left_out = words.difference(sorted(words, key=lambda word: (found_in[word], word))[:most])
+        texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
+    return texts, len(long)
+
+
+def _unless_in(words: set[str], match: re.Match[str]) -> str:
+    return "" if match[0] in words else match[0]
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:

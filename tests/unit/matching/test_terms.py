@@ -114,3 +114,17 @@ def test_a_code_is_not_found_in_a_longer_number(text: str, there: bool) -> None:
     terms = Terms.of(["the eos70", text])
     contained = terms.contained.toarray()[:, terms.codes.toarray()[0] > 0]
     assert contained.tolist() == [[1.0], [float(there)]]
+
+
+def test_of_long_texts_the_words_that_most_of_them_have_are_left_out_and_the_texts_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["a red shoe + a blue hat", "a red shoe, a green coat", "a red tent"]
+    assert Terms.of(texts).shortened == 0
+    monkeypatch.setattr(module, "FEWEST", 3)
+    monkeypatch.setattr(module, "WORDS", 0)
+    terms, whole = Terms.of(texts), Terms.of_folded(texts, whole=True)
+    kept = [{terms.vocabulary[word] for word in terms.present[[row]].indices} for row in range(3)]
+    assert kept == [{"blue", "hat", "a"}, {"coat", "green", "a"}, {"a", "red", "tent"}]
+    assert (terms.shortened, terms.symbols.nnz + terms.signs.nnz) == (2, 1)
+    assert (whole.shortened, whole.present.nnz) == (0, 13)
