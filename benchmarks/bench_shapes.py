@@ -97,11 +97,9 @@ SHAPES: dict[str, Callable[[Draw, list[str]], str]] = {
     "one spelling key": one_key,
     "200 words a row": lambda draw, vocabulary: zipf(draw, 200, vocabulary),
     "names": lambda draw, vocabulary: f"{words(draw, 1, vocabulary[:300])} {words(draw, 1, vocabulary[300:3300])}",
-    "own keys": lambda draw, vocabulary: zipf(draw, 8, vocabulary),
 }
 """By name: a function from a generator of numbers and a vocabulary to a text."""
 ORDINARY = "ordinary"
-OWN_KEYS = "own keys"  # each object has a key that no other has
 
 
 @dataclass(frozen=True)
@@ -130,10 +128,9 @@ def lines(shape: str, rows: int) -> Iterator[str]:
     draw = np.random.default_rng(0)
     vocabulary = made_up(draw, 20_000)
     ordinary = iter(texts_for(rows)) if shape == ORDINARY else None
-    for row in range(rows):
+    for _ in range(rows):
         text = SHAPES[shape](draw, vocabulary) if ordinary is None else next(ordinary)
-        own = {f"key {row}": row} if shape == OWN_KEYS else {}
-        yield json.dumps({"text": text, **own}) + "\n"
+        yield json.dumps({"text": text}) + "\n"
 
 
 def measured(shape: str, rows: int, *, limit: int) -> Took:
@@ -179,10 +176,12 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ |= THREADS
     rows = options.rows or (QUICK if options.quick else ROWS)
     results: list[Took] = []
+    print(f"{'shape':<18}{'rows':>9}{'CPU s':>8}{'peak MB':>9}{'links':>11}  said")
     for shape in options.shape.split(";"):
         results.append(took := measured(shape, rows, limit=options.limit))
-        links = "ended" if took.links is None else f"{took.links:,} links"
-        print(f"{shape:<18}{rows:>9,}{took.cpu:8.1f} s CPU {took.peak:6.2f} GB {links:>15}", *took.cut, flush=True)
+        links = "ended" if took.links is None else f"{took.links:,}"
+        numbers = f"{rows:>9,}{took.cpu:8.1f}{1024 * took.peak:9,.0f}{links:>11}"
+        print(f"{shape:<18}{numbers}  {'; '.join(took.cut)}".rstrip(), flush=True)
     if options.json:
         options.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n")
 
