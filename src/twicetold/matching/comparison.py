@@ -219,7 +219,11 @@ class Comparison:
             (4,)
         """
         tell = progress if progress is not None and len(texts) >= TOLD else _silent
-        order = _alphabetical([normal_form(column) for column in (texts, *also)], split)
+        records = list(zip(*map(normal_form, (texts, *also)), strict=True))
+        first = len(texts) if split is None else split
+        sides = range(first), range(first, len(texts))
+        order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
+        del records  # as large as the texts
         further = [normal_form([column[number] for number in order.tolist()]) for column in also]
         ordered = [texts[number] for number in order.tolist()]
         model = read(ordered, order)
@@ -449,14 +453,6 @@ class Comparison:
                 found |= standing.columns(name, around.left[mine], around.right[mine], getattr(new, name))
             columns |= {f"{prefix}{name}": column for name, column in found.items()}
         return self.matcher.log_odds(columns)
-
-
-def _alphabetical(columns: Sequence[Sequence[str]], split: int | None) -> Ints:
-    """Return (N,) order of records by columns in their normal form, those of the first table first."""
-    records = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    first = len(records) if split is None else split
-    sides = range(first), range(first, len(records))
-    return np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
 
 
 def _around(new: Pairs, pairs: Pairs) -> Pairs:

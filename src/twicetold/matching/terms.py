@@ -115,7 +115,7 @@ class Terms:
         folded = list(map(plain_numbers, folded))
         folded, shortened = (folded, 0) if whole else _shortened(folded)
         word, lengths, vocabulary = _numbered(map(WORD.findall, folded))
-        text = _text_of(lengths)
+        text = np.repeat(np.arange(len(lengths)), lengths)
         pieces = [SQUEEZED.sub("\\1\0", text) if DECIMAL.search(text) else JOINED.sub("\0", text) for text in folded]
         squeezed = [text.replace("\0", "") for text in pieces]
         present = _ones(text, word, (len(folded), len(vocabulary)))
@@ -184,7 +184,8 @@ def _unless_in(words: set[str], match: re.Match[str]) -> str:
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
     """Return (N, T) CSR of float32 with 1 where a text has a term, and the T terms in their order."""
     number, lengths, vocabulary = _numbered(terms)
-    return _ones(_text_of(lengths), number, (len(lengths), len(vocabulary))), vocabulary
+    text = np.repeat(np.arange(len(lengths)), lengths)
+    return _ones(text, number, (len(lengths), len(vocabulary))), vocabulary
 
 
 def _numbered(terms: Iterable[Sequence[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
@@ -197,11 +198,6 @@ def _numbered(terms: Iterable[Sequence[str]]) -> tuple[NDArray[np.int64], NDArra
     vocabulary = sorted(place)
     rank = np.argsort(np.fromiter(map(place.__getitem__, vocabulary), np.int64, len(vocabulary)))
     return rank[np.concatenate(found)], np.concatenate(lengths), vocabulary
-
-
-def _text_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (E,) text of each term, from (N,) terms of a text."""
-    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
