@@ -21,6 +21,8 @@ IGNORABLE = (
     *(*range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)),
 )
 """Default_Ignorable_Code_Point of DerivedCoreProperties.txt."""
+HAN_AND_KANA = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Ranges of a regular expression: scripts without blanks between words, each of whose signs is taken for a word."""
 
 
 def normal_form(texts: Sequence[str]) -> list[str]:

@@ -9,6 +9,8 @@ import re
 from difflib import SequenceMatcher
 from typing import Any
 
+from twicetold.normal_form import HAN_AND_KANA
+
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # of a terminal; a line may end and a tab may stand
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # of the direction of writing
@@ -20,9 +22,7 @@ _SECRET = re.compile(
     r"""((?:[?&;][\w.-]*(?:secret|token|signature|credential|key)[\w.-]*|\b\w*(?:password|passwd|pwd))=)[^\s'"<>&;]+""",
     re.IGNORECASE,
 )
-_WORD = re.compile(  # one sign of Han and kana is a word
-    r" ?(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w ]+)"
-)
+_WORD = re.compile(rf" ?(?:[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+|[^\w ]+)")
 HIDDEN = "***"
 LONG, AROUND, LEFT_OUT = 1_000, 160, " … "
 """Characters of a text that is shown as a whole, of equal ones around a difference, and a sign for others."""

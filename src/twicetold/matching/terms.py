@@ -1,11 +1,11 @@
 """Terms of texts as sparse matrices: letters, words, numbers, codes, symbols.
 
 Everything that two texts are compared by is a row of a matrix here, so that the features of a column of pairs are
-products of rows. Texts are read in their normal form. A *word* is a run of letters or digits; where letters and digits
-meet within a run, as in `16gb`, its parts count as terms of numbers and units as well. A *code* is a run of letters,
-digits and `- / . _` that holds a digit and has at least four of the former, read without the signs: `TX-SR706` and
-`txsr706` are one code. A code occurs in a text if it occurs in the text's letters and digits, whatever stands between
-them.
+products of rows. Texts are read in their normal form. A *word* is a run of letters or digits, or a single sign of Han
+and kana, which have no blanks between words; where letters and digits meet within a run, as in `16gb`, its parts count
+as terms of numbers and units as well. A *code* is a run of letters, digits and `- / . _` without such signs that holds
+a digit and has at least four of the former, read without the punctuation: `TX-SR706` and `txsr706` are one code. A code
+occurs in a text if it occurs in the text's letters and digits, whatever stands between them.
 
 Vocabularies are sorted, so that nothing depends on the order of the texts.
 
@@ -26,15 +26,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.features.folded import FoldedTerms, symbols
-from twicetold.normal_form import normal_form
+from twicetold.normal_form import HAN_AND_KANA, normal_form
 from twicetold.tables.notation import MINUS, plain_numbers
 
 Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
-WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(rf"[^\W_{HAN_AND_KANA}]+|[{HAN_AND_KANA}]")
 PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
-CODE = re.compile(r"[^\W_](?:[\w\-/.]*[^\W_])?")
+CODE = re.compile(rf"[^\W_{HAN_AND_KANA}]+(?:[_\-/.]+[^\W_{HAN_AND_KANA}]+)*")
 SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
 SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go

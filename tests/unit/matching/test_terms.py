@@ -25,6 +25,15 @@ def test_texts_are_read_in_their_normal_form() -> None:
     assert (terms.words @ terms.words.T).toarray()[2, 3] == pytest.approx(1)
 
 
+def test_a_sign_of_a_script_without_blanks_is_a_word_and_no_part_of_a_code() -> None:
+    terms = Terms.of(["华为ovr-5154平板 16GB", "ノートpc", "tablet ovr5154"])
+    assert [terms.vocabulary[word] for word in terms.present[[0]].indices] == sorted(
+        ["华", "为", "ovr", "5154", "平", "板", "16gb"]
+    )
+    assert {"ノ", "ー", "ト", "pc"} <= set(terms.vocabulary)
+    assert (terms.codes @ terms.codes.T).toarray()[0, 2] == 1
+
+
 def test_a_code_is_contained_whatever_stands_between_its_letters() -> None:
     terms = Terms.of(TEXTS)
     assert terms.codes.shape[1] == 2  # txsr706, 16gb
@@ -72,7 +81,7 @@ def test_texts_without_words_have_empty_rows(texts: list[str]) -> None:
 
 
 def test_words_that_a_deletion_makes_equal_to_too_many_are_counted_and_not_compared() -> None:
-    crowd = [f"custom{chr(0x4E00 + number)}er" for number in range(module.CROWD + 1)]
+    crowd = [f"custom{chr(0xAC00 + number)}er" for number in range(module.CROWD + 1)]
     terms = Terms.of([*crowd, "receiver", "receivr"])
     assert terms.crowded == len(crowd)
     assert terms.spelt.nnz == 2
