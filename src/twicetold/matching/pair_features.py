@@ -89,7 +89,7 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     idf = terms.idf / np.float32(top)
     both = shared @ terms.idf / top
     mine, theirs = only_one @ terms.idf / top, only_other @ terms.idf / top
-    near = _spelt_otherwise(terms, only_one, only_other) / np.float32(2 * top)
+    alike = _in_another_form(terms, left, right, only_one, only_other) / np.float32(top)
     order = terms.order[left].multiply(terms.order[right])
     least = np.minimum(_sum(terms.order[left]), _sum(terms.order[right]))
     return {
@@ -97,8 +97,7 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
         "shared_of_larger": _ratio(both, both + np.maximum(mine, theirs), 0),
         "shared_weight": np.log1p(both),
         "shared_rarest": _max(shared.multiply(idf).tocsr()),
-        "spelt_share": _ratio(near, np.minimum(mine, theirs), 0),
-        "spelt_weight": np.log1p(near),
+        "alike_share": _ratio(alike, mine + theirs, 0),
         "order_share": _ratio(_sum(order), least, 0),
         **_ends("unshared_weight", np.log1p(mine), np.log1p(theirs)),
         **_ends("unshared_rarest", _max(only_one.multiply(idf).tocsr()), _max(only_other.multiply(idf).tocsr())),
@@ -106,16 +105,37 @@ def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     }
 
 
-def _spelt_otherwise(terms: Terms, one: Csr, other: Csr) -> Column:
-    """Return (P,) idf of the words of either side, both (P, W), of which the other side has another spelling."""
+def _in_another_form(terms: Terms, left: Rows, right: Rows, one: Csr, other: Csr) -> Column:
+    """Return (P,) idf of the words of either side alone, both (P, W), which the other side has in another form.
+
+    That is: spelt otherwise, abbreviated to a beginning, or in two words.
+    """
+    made, made_other = terms.joined[right].multiply(one).tocsr(), terms.joined[left].multiply(other).tocsr()
+    forth = (terms.spelt, one, other), (terms.begins, one, other), (terms.halves, made, other)
+    back = (terms.begins, other, one), (terms.halves, made_other, one)
+    found = [*(_matches(*way) for way in forth), *(_matches(*way)[::-1] for way in back)]
+    weight = np.zeros(one.shape[0])
+    for cells in zip(*found, strict=True):
+        pair, word = np.divmod(np.unique(np.concatenate(cells)), one.shape[1])
+        weight += np.bincount(pair, terms.idf[word], len(weight))
+    return weight.astype(np.float32)
+
+
+def _matches(forms: Csr, one: Csr, other: Csr) -> tuple[Rows, Rows]:
+    """Return words of one side of P pairs, and those of the other that are forms of them; cells of (P, W) as numbers.
+
+    Args:
+        forms: (W, W) 1 where the second word is a form of the first.
+        one: (P, W) words of one side.
+        other: those of the other.
+    """
     pair = np.repeat(np.arange(one.shape[0]), np.diff(one.indptr))
-    some = np.diff(terms.spelt.indptr)[one.indices] > 0
+    some = np.diff(forms.indptr)[one.indices] > 0
     pair, word = pair[some], one.indices[some]
-    both = terms.spelt[word].multiply(other[pair]).tocsr()  # a row for each word of one side
-    alike = np.diff(both.indptr)
-    other_pair, other_word = np.divmod(np.unique(np.repeat(pair, alike) * one.shape[1] + both.indices), one.shape[1])
-    at, words = np.append(pair[alike > 0], other_pair), np.append(word[alike > 0], other_word)
-    return np.bincount(at, terms.idf[words], one.shape[0]).astype(np.float32)
+    both = forms[word].multiply(other[pair]).tocsr()  # a row for each word of one side
+    times = np.diff(both.indptr)
+    pair, word = np.repeat(pair, times), np.repeat(word, times)
+    return pair * one.shape[1] + word, pair * one.shape[1] + both.indices
 
 
 def _codes(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:

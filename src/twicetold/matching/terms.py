@@ -44,6 +44,7 @@ TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
+LONG = 3  # least letters of a word that is abbreviated
 CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
 READ = 1 << 14  # texts whose terms are held as strings
 WORDS, FEWEST = 3_000_000, 60  # distinct words of all texts, and those of a text that always count
@@ -65,7 +66,10 @@ class Terms:
         spelt: (W, W) 1 where two words differ by a letter that is missing, is another, or stands elsewhere.
         crowded: number of words that were not compared with all others by spelling.
         shortened: number of texts of which the most frequent words were left out.
+        begins: (W, W) 1 where the second word is a beginning of the first: `univ` or `u` of `university`.
         order: (N, T) pairs of neighbouring words, 1 where a text has one.
+        joined: (N, W) 1 where two neighbouring words of a text make the word: `play station` for `playstation`.
+        halves: (W, W) 1 where the second word is a half of the first in such a text.
         numbers: (N, T) 1 where a text has a number.
         units: (N, T) 1 where a text has a number before this unit, or after this word.
         measures: (N, T) 1 where a text has this number with this unit or word.
@@ -86,7 +90,10 @@ class Terms:
     spelt: Csr
     crowded: int
     shortened: int
+    begins: Csr
     order: Csr
+    joined: Csr
+    halves: Csr
     numbers: Csr
     units: Csr
     measures: Csr
@@ -130,6 +137,7 @@ class Terms:
         marks = list(map(symbols, folded))
         letters, grams = letter_rows(folded)
         spelt, crowded = _spelt(vocabulary)
+        order, joined, halves = _neighbours(text, word, len(folded), vocabulary)
         return cls(
             letters=letters,
             grams=grams,
@@ -140,7 +148,10 @@ class Terms:
             spelt=spelt,
             crowded=crowded,
             shortened=shortened,
-            order=_neighbours(text, word, len(folded)),
+            begins=_begins(vocabulary),
+            order=order,
+            joined=joined,
+            halves=halves,
             numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
             units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
             measures=_spread(map(_joined, measures), numeric, len(folded))[0],
@@ -218,13 +229,37 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
 
 
-def _neighbours(text: NDArray[np.int64], word: NDArray[np.int64], texts: int) -> Csr:
-    """Return (N, T) 1 where a text has a pair of neighbouring words, from (E,) texts of words and their numbers."""
+def _neighbours(
+    text: NDArray[np.int64], word: NDArray[np.int64], texts: int, vocabulary: Sequence[str]
+) -> tuple[Csr, Csr, Csr]:
+    """Return `order`, `joined` and `halves` as of `Terms`, from (E,) texts of words and their numbers."""
+    count = len(vocabulary)
     within = text[1:] == text[:-1]
-    pairs = (word[:-1] * (word.max(initial=0) + 1) + word[1:])[within]
+    pairs = (word[:-1] * count + word[1:])[within]
     order = np.argsort(pairs, kind="stable")
-    number = np.cumsum(np.diff(pairs[order], prepend=pairs[order][:1]) > 0)
-    return _ones(text[1:][within][order], number, (texts, int(number.max(initial=-1)) + 1))
+    text, pairs = text[1:][within][order], pairs[order]
+    first = np.diff(pairs, prepend=pairs[:1] - 1) > 0
+    number = np.cumsum(first) - 1
+    halves = np.divmod(pairs[first], max(count, 1))
+    place = {name: at for at, name in enumerate(vocabulary)}
+    ends = (map(vocabulary.__getitem__, half.tolist()) for half in halves)
+    whole = np.fromiter((place.get(one + other, -1) for one, other in zip(*ends, strict=True)), np.int64, first.sum())
+    some = whole >= 0
+    joined = _ones(text[some[number]], whole[number][some[number]], (texts, count))
+    parts = _ones(np.tile(whole[some], 2), np.concatenate([half[some] for half in halves]), (count, count))
+    return _ones(text, number, (texts, len(whole))), joined, parts
+
+
+def _begins(vocabulary: Sequence[str]) -> Csr:
+    """Return (W, W) 1 where the second word is a beginning of the first, of `LONG` letters or more."""
+    place = {word: number for number, word in enumerate(vocabulary)}
+    rows, columns = [], []
+    for number, word in enumerate(vocabulary):
+        if len(word) >= LONG and word.isalpha():
+            found = [place[start] for size in range(1, len(word)) if (start := word[:size]) in place]
+            rows.append(np.full(len(found), number))
+            columns += found
+    return _ones(np.concatenate([np.empty(0, np.int64), *rows]), np.array(columns, np.int64), (len(vocabulary),) * 2)
 
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
