@@ -111,7 +111,7 @@ class TwoTables:
         >>> tables = TwoTables.of(["canon eos 70d", "a tent"], ["Canon EOS-70D body", "tents"], lexical=True)
         >>> questions = tables.questions()
         >>> [(question.left_text, question.right_text) for question in questions.next()]
-        [('a tent', 'tents')]
+        [('canon eos 70d', 'Canon EOS-70D body')]
         >>> tables.link(pairs=([1], [1], [False])).left.tolist()
         [0]
     """

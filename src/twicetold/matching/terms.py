@@ -44,7 +44,7 @@ TOLD = 3  # codes or numbers that are told of a pair
 PREFIX = 48  # characters of which a common beginning is measured
 UNIT = 3  # most letters of a word after a number that are taken for its unit
 SPELT = range(4, 21)  # letters of words that are compared by spelling
-LONG = 3  # least letters of a word that is abbreviated
+LONG, BEGINNING = 3, 20  # least letters of a word that is abbreviated, and most of its beginning
 CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
 READ = 1 << 14  # texts whose terms are held as strings
 WORDS, FEWEST = 3_000_000, 60  # distinct words of all texts, and those of a text that always count
@@ -251,12 +251,14 @@ def _neighbours(
 
 
 def _begins(vocabulary: Sequence[str]) -> Csr:
-    """Return (W, W) 1 where the second word is a beginning of the first, of `LONG` letters or more."""
+    """Return (W, W) 1 where the second word is a beginning of the first, which has `LONG` letters or more."""
     place = {word: number for number, word in enumerate(vocabulary)}
     rows, columns = [], []
     for number, word in enumerate(vocabulary):
         if len(word) >= LONG and word.isalpha():
-            found = [place[start] for size in range(1, len(word)) if (start := word[:size]) in place]
+            found = [
+                place[start] for size in range(1, min(len(word), BEGINNING + 1)) if (start := word[:size]) in place
+            ]
             rows.append(np.full(len(found), number))
             columns += found
     return _ones(np.concatenate([np.empty(0, np.int64), *rows]), np.array(columns, np.int64), (len(vocabulary),) * 2)
