@@ -26,7 +26,7 @@ ROWS, QUICK = 50_000, 2_000
 LIMIT = 120  # seconds of processor time
 NOT = "not compared"  # in warnings about what was cut
 MEMORY = 6 << 30  # bytes of address space
-HAN = [chr(point) for point in range(0x4E00, 0x9FA5)]
+HAN, HANGUL = ([chr(point) for point in points] for points in (range(0x4E00, 0x9FA5), range(0xAC00, 0xD7A4)))
 COLOURS = "red blue green black white grey pink beige brown purple".split()
 FORMS = "slim regular loose tapered straight relaxed".split()
 STUFFS = "cotton linen denim wool silk jersey viscose polyester".split()
@@ -79,8 +79,8 @@ def zipf(draw: Draw, count: int, vocabulary: list[str]) -> str:
 
 
 def one_key(draw: Draw, _: list[str]) -> str:
-    """A word that is the same without one of its letters, which is any ideograph."""
-    return f"customer{words(draw, 1, HAN)}s of shop {draw.integers(0, 10**4)}"
+    """A word that is the same without one of its letters, which is any syllable of Hangul."""
+    return f"customer{words(draw, 1, HANGUL)}s of shop {draw.integers(0, 10**4)}"
 
 
 SHAPES: dict[str, Callable[[Draw, list[str]], str]] = {
