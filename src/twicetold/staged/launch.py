@@ -11,8 +11,8 @@ an engine raises is its own: workers were lost, more often than the engine repla
 
 from twicetold.command_line import end_with_parent
 
+import json
 import os
-import pickle
 import sys
 import traceback
 import warnings
@@ -24,13 +24,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
-from twicetold.packages import require_package
+from twicetold.packages import PackageMissing, require_package
 from twicetold.staged.stages import run
 from twicetold.staged.tasks import Launch, Task
 
 Ended: TypeAlias = tuple[Task, Exception | None]
 Attempts: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Ended]]
 
+KINDS = (PackageMissing, MemoryError, FileNotFoundError, OSError, TypeError, ValueError, Exception)
 LOST = 3  # times that a stage goes on after processes of this machine were lost; other engines count by themselves
 LIMIT = 24 * 60  # minutes of a job of Slurm
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -79,14 +80,11 @@ def attempt(folder: Path, task: Task) -> Ended:
 
 
 def _that_travels(error: Exception, trace: str) -> Exception:
-    """Return an error with its traceback as a note; one that pickle cannot carry as the built-in kind that it is of."""
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 (which this line has written)
-    except Exception:
-        kind = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
-        error = kind(f"{error}")
-    error.add_note(trace)
-    return error
+    """Return an error of a built-in kind, which any engine carries, with the traceback as a note."""
+    kind = next(kind for kind in KINDS if isinstance(error, kind))
+    same = kind(f"{error}")
+    same.add_note(trace)
+    return same
 
 
 def _launch(attempts: Attempts, folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
@@ -169,9 +167,14 @@ def _spark(workers: int) -> Iterator[Attempts]:
     from pyspark.sql.functions import udf
 
     def attempts(folder: Path, tasks: Sequence[Task]) -> Iterator[Ended]:
-        ended = udf(lambda number: pickle.dumps(attempt(folder, tasks[number])), "binary", useArrow=False)
-        for row in spark.range(0, len(tasks), numPartitions=len(tasks)).select(ended("id")).collect():
-            yield pickle.loads(row[0])  # noqa: S301 (which the line above has written)
+        def ended(number: int) -> str | None:
+            error = attempt(folder, tasks[number])[1]
+            return None if error is None else json.dumps([KINDS.index(type(error)), f"{error}", *error.__notes__])
+
+        numbers = spark.range(0, len(tasks), numPartitions=len(tasks))
+        for number, said in numbers.select("id", udf(ended, "string", useArrow=False)("id")).collect():
+            kind, words, trace = (0, "", "") if said is None else json.loads(said)
+            yield tasks[number], None if said is None else _that_travels(KINDS[kind](words), trace)
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("MASTER", f"local[{workers},{LOST + 1}]")  # where no configuration of Spark names one
