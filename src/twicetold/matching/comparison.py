@@ -223,8 +223,8 @@ class Comparison:
         first = len(texts) if split is None else split
         sides = range(first), range(first, len(texts))
         order = np.array([number for side in sides for number in sorted(side, key=records.__getitem__)], np.int64)
+        further = [[records[number][column] for number in order.tolist()] for column in range(1, 1 + len(also))]
         del records  # as large as the texts
-        further = [normal_form([column[number] for number in order.tolist()]) for column in also]
         ordered = [texts[number] for number in order.tolist()]
         model = read(ordered, order)
         seen = [ordered, row_texts(ordered, further)] if also else [ordered]

@@ -173,8 +173,8 @@ def _spark(workers: int) -> Iterator[Attempts]:
 
         numbers = spark.range(0, len(tasks), numPartitions=len(tasks))
         for number, said in numbers.select("id", udf(ended, "string", useArrow=False)("id")).collect():
-            kind, words, trace = (0, "", "") if said is None else json.loads(said)
-            yield tasks[number], None if said is None else _that_travels(KINDS[kind](words), trace)
+            told = None if said is None else json.loads(said)
+            yield tasks[number], told and _that_travels(KINDS[told[0]](told[1]), told[2])
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("MASTER", f"local[{workers},{LOST + 1}]")  # where no configuration of Spark names one

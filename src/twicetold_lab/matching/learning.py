@@ -10,7 +10,7 @@ Shape letters: P pairs, F features, K kinds.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,7 @@ class Labelled:
 
     def groups(self, matcher: Matcher, probability: Floats | None = None, cut: float = CUT) -> NDArray[np.int64]:
         """(n,) group of each row by a matcher, or by (P,) probabilities that differ from its own; see `Comparison`."""
-        comparison = replace(self.comparison, matcher=matcher)
-        groups: NDArray[np.int64] = comparison.groups(probability, cut)[self.distinct.place]
+        groups: NDArray[np.int64] = self.comparison.with_matcher(matcher).groups(probability, cut)[self.distinct.place]
         return groups
 
 
