@@ -59,10 +59,14 @@ def test_further_columns_are_compared_and_shown(twicetold, tmp_path):
     assert "brand: maker [" in done.stderr
     done = twicetold("dedupe", *options, "--ask", 3, "-o", "out.csv", input="n\nn\nn\n")
     assert "3 of 3 pairs answered" in done.stderr, done.stderr
-    answers, group = rows(tmp_path / "tents.csv.answers.csv"), [row["group"] for row in rows(tmp_path / "out.csv")]
+    answers, found = rows(tmp_path / "tents.csv.answers.csv"), rows(tmp_path / "out.csv")
+    group = [row["group"] for row in found]
     assert all(group[int(row["left"]) - 1] != group[int(row["right"]) - 1] for row in answers)
     twicetold("dedupe", *options[:3], "-o", "plain.csv")
-    assert len({row["group"] for row in rows(tmp_path / "plain.csv")}) == 7 <= len(set(group))
+    plain = rows(tmp_path / "plain.csv")
+    assert len({row["group"] for row in plain}) == 7 <= len(set(group))
+    to_first = [[float(row["probability_to_representative"]) for row in each] for each in (plain, found)]
+    assert min(to_first[0]) == 1 > min(to_first[1])  # texts are equal, makers and prices are not
     for also, message in (("brands", "Did you mean 'brand'?"), ("brand,,price", "names of columns with commas")):
         assert message in twicetold("dedupe", "tents.csv", "--also", also).stderr
 
