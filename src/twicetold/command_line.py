@@ -29,6 +29,7 @@ def end_with_parent() -> None:
 
 def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
+        sys.unraisablehook = lambda _: None  # what the signal left half built may fail at exit
         print("stopped", file=sys.stderr)  # then Python ends by the signal, which a shell shows as status 130
     elif isinstance(error.__cause__, KeyboardInterrupt):  # pybind11 raises its own ImportError from it
         _stop_at_once()

@@ -80,3 +80,14 @@ def test_ctrl_c_in_a_callback_whose_exceptions_python_ignores_ends_the_program_i
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "stopped\n")
+
+
+def test_ctrl_c_while_a_handler_of_a_log_is_made_ends_the_program_in_one_line():
+    code = """if True:
+        import twicetold.command_line, logging
+        half_made = logging.StreamHandler.__new__(logging.StreamHandler)
+        logging.Handler.__init__(half_made)  # known to the end of the program, without a stream
+        raise KeyboardInterrupt
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "stopped\n")
