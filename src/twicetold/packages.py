@@ -15,6 +15,7 @@ EXTRAS = {
     "ray": "ray",
     "pyspark": "spark",
     "submitit": "slurm",
+    "ipywidgets": "notebook",
 }
 """The extra that brings a package; `train` brings all others that may be missing."""
 

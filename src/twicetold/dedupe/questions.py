@@ -9,7 +9,7 @@ Shape letters: n texts, m distinct texts, C candidates.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from twicetold.matching.questions import questions
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.rules import Rule
+from twicetold.packages import PackageMissing, naming_the_extra
 from twicetold.tables.columns import MISSING, answers_of
 from twicetold.trained.loaded import LoadedModel
 
@@ -116,6 +117,15 @@ class Questions:
         distinct, grouped = prepared.distinct, options.sense != "topic" and not prepared.link.calibrated
         grouping = (options.rule, options.threshold) if grouped else None
         return cls(comparison, distinct.place, distinct.rows, texts, asked, grouping)
+
+    def _repr_mimebundle_(self, **asked: Any) -> Any:
+        """Return the questions with buttons, as a notebook asks for."""
+        try:
+            with naming_the_extra("a question with buttons"):
+                from twicetold.dedupe.buttons import QuestionButtons
+        except PackageMissing as missing:
+            return {"text/plain": f"{self!r}\n{missing}"}
+        return QuestionButtons(self)._repr_mimebundle_(**asked)
 
     @property
     def pairs(self) -> Answers:
