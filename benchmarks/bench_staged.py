@@ -97,7 +97,7 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
         write_parts(place / "in", count, PARTS)
         texts = read_parts(place / "in")
         model = save_model(place, texts["text"].slice(0, KNOWN).to_pylist())
-        line = [sys.executable, "-m", "twicetold.commands", "dedupe", str(model), str(place / "in")]
+        line = [sys.executable, "-m", "twicetold", "dedupe", str(model), str(place / "in")]
         line += ["-o", str(place / "out"), "--threshold", str(COSINE)]
         line += ["--folder", f"workers={workers}", "--folder", f"memory={memory}"]
         before = psutil.Process().cpu_times()

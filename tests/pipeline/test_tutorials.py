@@ -26,7 +26,7 @@ BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]*)")?\n(.*?)^```$', re.MULTILINE
 COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 ALSO = ("Makefile", "constraints.txt", "examples", "pyproject.toml", "tests", "tools")
 """What pages use of the project besides what a lab has."""
-ENTRIES = {"twicetold": "twicetold.commands", "pytest": "pytest"}
+ENTRIES = {"twicetold": "twicetold", "pytest": "pytest"}
 """Commands that are Python modules, and run in forks like `python`."""
 GENERATED = "toy_articles"
 """The rows of params.yaml that a lab has: DVC takes seconds for those that no page names."""

@@ -70,7 +70,7 @@ def process(environment, tmp_path):
     """Runs the command in an empty folder, in a process of its own."""
 
     def _process(*arguments, text=True, **options):
-        line = [sys.executable, "-m", "twicetold.commands", *map(str, arguments)]
+        line = [sys.executable, "-m", "twicetold", *map(str, arguments)]
         options = {"env": environment, "cwd": tmp_path, "capture_output": True, "timeout": 120, **options}
         return subprocess.run(line, text=text, check=False, **options)
 

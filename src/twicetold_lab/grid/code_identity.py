@@ -33,6 +33,7 @@ OBSERVERS = (
         f"twicetold.labels.{name}"  # `matched_links` moves the matcher of `evaluate`
         for name in ("calibration", "decision_file", "estimates", "labelling", "review", "sampling")
     ),
+    "twicetold.__main__",
     "twicetold.commands",
     "twicetold_lab.grid.standalone",
     "twicetold_lab.grid.code_identity",

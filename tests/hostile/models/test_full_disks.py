@@ -18,7 +18,7 @@ PROGRAM = """
 import subprocess, sys
 disk, size, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=True)
-done = subprocess.run([sys.executable, "-m", "twicetold.commands", *arguments], capture_output=True, text=True)
+done = subprocess.run([sys.executable, "-m", "twicetold", *arguments], capture_output=True, text=True)
 print(done.stderr, file=sys.stderr)
 print(*subprocess.run(["ls", "-A", disk], capture_output=True, text=True).stdout.split())
 sys.exit(done.returncode % 256)

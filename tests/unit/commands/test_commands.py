@@ -152,7 +152,7 @@ OF_TWO = (
 def test_a_closed_stream_is_an_input_at_its_end_or_an_output_without_a_reader(environment, tmp_path, closed, arguments):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("text\nhow to learn swimming\nhow do I learn to swim\nwhere to buy a tent\n")
-    line = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "twicetold.commands", *arguments]
+    line = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "twicetold", *arguments]
     options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
     done = subprocess.run(line, check=False, timeout=120, **options)
     code = 1 if "-" in arguments else 141 if closed == ">&-" and arguments[0] in ("dedupe", "link") else 0

@@ -525,7 +525,7 @@ def test_of_two_dedupes_at_once_kept_and_dropped_rows_are_of_one(former, twiceto
     def meanwhile(*arguments, **options):
         calls.append(arguments)
         if len(calls) == 2:  # between kept and dropped rows
-            line = [sys.executable, "-m", "twicetold.commands", *dropping("0.5")]
+            line = [sys.executable, "-m", "twicetold", *dropping("0.5")]
             others.append(subprocess.Popen(line, cwd=tmp_path, env=environment))
             with suppress(subprocess.TimeoutExpired):
                 others[0].wait(20)

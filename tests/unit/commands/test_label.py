@@ -34,7 +34,7 @@ def start(environment, tmp_path):
     running = []
 
     def _start(*arguments, **options):
-        line = [sys.executable, "-m", "twicetold.commands", *map(str, arguments)]
+        line = [sys.executable, "-m", "twicetold", *map(str, arguments)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         running.append(subprocess.Popen(line, env=environment, cwd=tmp_path, **{**pipes, **options}))
         return running[-1]

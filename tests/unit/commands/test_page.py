@@ -241,7 +241,7 @@ def test_a_click_against_earlier_answers_is_refused_in_words(opened):
 
 def started(tmp_path, *arguments):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "BROWSER": "true"}
-    command = [sys.executable, "-m", "twicetold.commands", *map(str, arguments), "--browser"]
+    command = [sys.executable, "-m", "twicetold", *map(str, arguments), "--browser"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment)
     url = next(match[0] for line in process.stderr if (match := re.search(r"http://\S+", line)))
     page = Opened.__new__(Opened)

@@ -52,7 +52,7 @@ def test_from_a_file_to_a_file(file, run, twicetold, tmp_path):
 
 def test_through_pipes(file, run, environment, tmp_path):
     """Rows alone go to stdout, and a reader that has enough ends the command quietly."""
-    line = f"gunzip -c many.csv.gz | '{sys.executable}' -m twicetold.commands pairs '{run()}' - --format csv"
+    line = f"gunzip -c many.csv.gz | '{sys.executable}' -m twicetold pairs '{run()}' - --format csv"
     with gzip.open(tmp_path / "many.csv.gz", "wt") as out:
         out.write(HEADER + "1,bank rate,rate cut\n" * 20_000)
     options = {"shell": True, "env": environment, "cwd": tmp_path, "capture_output": True, "text": True}
@@ -68,7 +68,7 @@ def test_ctrl_c_leaves_the_former_file_and_nothing_else(run, environment, tmp_pa
     folder, out = run(), tmp_path / "out" / "out.csv"
     out.parent.mkdir()
     out.write_text("former")
-    line = [sys.executable, "-m", "twicetold.commands", "pairs", str(folder), "-", "-o", str(out), "--format", "csv"]
+    line = [sys.executable, "-m", "twicetold", "pairs", str(folder), "-", "-o", str(out), "--format", "csv"]
     process = subprocess.Popen(
         line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

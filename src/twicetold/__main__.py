@@ -1,4 +1,4 @@
-"""`python -m twicetold.commands`."""
+"""`python -m twicetold`: the command."""
 
 from twicetold.commands import main
 
