@@ -16,6 +16,8 @@ EXTRAS = {
     "pyspark": "spark",
     "submitit": "slurm",
     "ipywidgets": "notebook",
+    "fastexcel": "xlsx",
+    "xlsxwriter": "xlsx",
 }
 """The extra that brings a package; `train` brings all others that may be missing."""
 

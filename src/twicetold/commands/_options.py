@@ -15,7 +15,7 @@ ModelAndFile = Annotated[
     list[str],
     typer.Argument(
         metavar="[MODEL] FILE",
-        help="Run folder or model folder (optional), then CSV, TSV, JSON lines or Parquet; - for stdin.",
+        help="Run folder or model folder (optional), then CSV, TSV, JSON lines, Parquet or .xlsx; - for stdin.",
         show_default=False,
     ),
 ]
@@ -30,7 +30,7 @@ Compare = Annotated[
         show_default="letters and words, and vectors if the extra static is installed",
     ),
 ]
-File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
+File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or .xlsx; - for stdin.", show_default=False)]
 OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Left = Annotated[str | None, typer.Option("--left", help="Column with the first text.", show_default="by its name")]
@@ -40,7 +40,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl or parquet, if the suffix does not tell; csv:semicolon for semicolons.",
+        help="csv, tsv, jsonl, parquet or xlsx, if the suffix does not tell; csv:semicolon for semicolons.",
         show_default="detected",
     ),
 ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # of the least probable pairs
 SIDES = ("left", "right")
-FILE = "CSV, TSV, JSON lines or Parquet; - for stdin."
+FILE = "CSV, TSV, JSON lines, Parquet or .xlsx; - for stdin."
 Repeated = list[str] | None
 SEVERAL = "COLUMN,… or LEFT=RIGHT,…"
 

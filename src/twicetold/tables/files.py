@@ -5,10 +5,10 @@
         for block in rows.blocks([column]):
             write(block.with_columns({"length": [len(text) for text in block.texts(column)]}))
 
-Formats are CSV and TSV (a header, quotes as in RFC 4180, separators as in `tables.separators`), JSON lines and Parquet,
-by the suffix of the file, and `.gz` or `.zst` may follow it; `-` is standard input or output. All other columns stay as
-they are: those of text formats are texts, and an object of JSON lines that goes to JSON lines keeps its spelling. Every
-bad row is named.
+Formats are CSV and TSV (a header, quotes as in RFC 4180, separators as in `tables.separators`), JSON lines, Parquet and
+the first sheet of .xlsx, by the suffix of the file, and `.gz` or `.zst` may follow it; `-` is standard input or output.
+All other columns stay as they are: those of text formats are texts, and an object of JSON lines that goes to JSON lines
+keeps its spelling. Every bad row is named.
 """
 
 import difflib
@@ -40,9 +40,9 @@ PAIR_COLUMNS = (
 )
 SHOWN_COLUMNS = 30  # in a message
 FORMAT = f"say --format {' or '.join(streams.FORMATS)}"
-SHEET = "save the sheet as CSV (UTF-8) in the spreadsheet program, and give that file"
+SHEET = "save the sheet as .xlsx or CSV (UTF-8) in the spreadsheet program, and give that file"
 INSTEAD = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), SHEET),
+    **dict.fromkeys((".xls", ".ods"), SHEET),
     ".json": f"{FORMAT}, with an object a line; `jq -c '.[]' in.json > in.jsonl` makes lines of one array",
     ".txt": f"{FORMAT}; if each line is a text, `(echo text; cat in.txt) > in.tsv` puts a column's name above them",
 }
@@ -81,7 +81,7 @@ class Rows:
     @property
     def unit(self) -> str:
         """Unit of the places of rows: `line` or, in Parquet, `row`."""
-        return "row" if self.format == "parquet" else "line"
+        return "row" if self.format in streams.WHOLE else "line"
 
     def blocks(self, texts: Sequence[str], *, skip_bad: bool = False) -> Iterator[Block]:
         """Yield all rows, once; at least one block, which may have no rows.
@@ -200,10 +200,14 @@ def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | N
     streams.require_file(file)  # before its name is found to say no format
     asked = separator_of(delimiter)
     format = streams.format_of(file, format, way=INSTEAD.get(Path(file).suffix.lower(), FORMAT))
-    with streams.reading(file, whole=format == "parquet") as stream:
+    with streams.reading(file, whole=format in streams.WHOLE) as stream:
         with streams.naming(file):
             if format == "parquet":
                 reader: reading.Reader = reading.Parquet(stream)
+            elif format == "xlsx":
+                from twicetold.tables.sheets import Sheet
+
+                reader = Sheet(stream)
             elif format in USUAL:
                 reader = reading.Delimited(stream, asked or USUAL[format], recognise=asked is None)
             else:
@@ -216,7 +220,7 @@ def require_table(file: str | Path) -> None:
     """Check that the suffix of a file to write is not that of another kind of file, which nothing here writes.
 
     Raises:
-        ValueError: if it is, such as .xlsx; `.txt` and unknown ones may have any format.
+        ValueError: if it is, such as .xls; `.txt` and unknown ones may have any format.
     """
     suffix = Path(file).suffix.lower()
     if suffix in INSTEAD.keys() - {".txt"}:
@@ -242,11 +246,15 @@ def write_rows(
     """
     require_table(file)
     format = streams.format_of(file, format)
-    if format == "parquet" and str(file) == streams.STANDARD and sys.stdout.isatty():
-        raise ValueError("a terminal cannot show Parquet: name a file with -o, or say --format csv")
-    with streams.writing(file, at_once=at_once or format == "parquet") as stream:
+    if format in streams.WHOLE and str(file) == streams.STANDARD and sys.stdout.isatty():
+        raise ValueError(f"a terminal cannot show {format}: name a file with -o, or say --format csv")
+    with streams.writing(file, at_once=at_once or format in streams.WHOLE) as stream:
         if format == "parquet":
             writer: writing.Writer = writing.ParquetWriter(stream)
+        elif format == "xlsx":
+            from twicetold.tables.sheets import SheetWriter
+
+            writer = SheetWriter(stream)
         elif format in USUAL:
             taken = separator_of(delimiter) if format == "csv" else None
             writer = writing.DelimitedWriter(stream, taken or USUAL[format])

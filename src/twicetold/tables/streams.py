@@ -19,8 +19,10 @@ import pyarrow as pa
 from twicetold.files import write_file
 
 STANDARD = "-"  # input or output
-SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".xlsx": "xlsx"}
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+WHOLE = ("parquet", "xlsx")
+"""Formats that are read and written as a whole, and have numbers of rows in place of lines."""
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 

@@ -55,7 +55,7 @@ def test_a_file_that_is_read_is_not_replaced_however_it_is_spelt(command, what, 
 
 
 @pytest.mark.parametrize("option", ["-o", "--links"])
-@pytest.mark.parametrize("file", ["new.xlsx", "new.json"])
+@pytest.mark.parametrize("file", ["new.xls", "new.json"])
 def test_no_table_goes_to_a_file_with_the_suffix_of_something_else(option, file, place):
     done = call("dedupe", "in.csv", "--compare", "letters", option, file)
     assert done.exit_code == 1

@@ -98,7 +98,7 @@ def test_files_that_are_no_parts_are_named_and_folders_are_refused(tmp_path):
     (tmp_path / "_logs").mkdir()
     told = []
     assert [part.name for part in parts_of(tmp_path, told.append)] == ["a.csv"]
-    assert [line.partition(", .parquet: ")[2] for line in told] == ["b.csv.bz2, part-0001"]
+    assert [line.partition(", .xlsx: ")[2] for line in told] == ["b.csv.bz2, part-0001"]
     for year in range(2019, 2025):
         (tmp_path / f"year={year}").mkdir()
     with pytest.raises(ValueError, match=r"the folders year=2019, .*, year=2023, and 1 more: put the parts, or links"):

@@ -16,6 +16,7 @@ from delimited_text import delimited
 from twicetold.tables import reading, streams
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
+from twicetold.tables.sheets import SheetWriter
 from twicetold_lab.data.sources import documents
 from twicetold_lab.data.sources.user_table import UserTable
 
@@ -37,6 +38,12 @@ def written(folder, suffix):
     path = folder / f"in{suffix}"
     if suffix.startswith(".parquet"):
         pq.write_table(pa.table(dict(zip(HEADER, zip(*ROWS)))), stream := io.BytesIO())
+        data = stream.getvalue()
+    elif suffix.startswith(".xlsx"):
+        stream = io.BytesIO()
+        writer = SheetWriter(stream)
+        writer.write(Block(pa.table(dict(zip(HEADER, zip(*ROWS)))), np.arange(len(ROWS))))
+        writer.close()
         data = stream.getvalue()
     elif suffix.startswith((".jsonl", ".ndjson")):
         data = "".join(json.dumps(dict(zip(HEADER, row)), ensure_ascii=False) + "\n" for row in ROWS).encode()
@@ -180,8 +187,9 @@ def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch)
         (".jsonl", "", "is empty: expected JSON objects"),
         (".jsonl", "[" * 100_000 + "\n", "nested too deeply"),
         (".parquet", "text", "in.parquet: cannot be read as a Parquet file"),
-        (".txt", "text", "from the name; say --format csv or tsv or jsonl or parquet; if each line is a text"),
-        (".xlsx", b"PK", "from the name; save the sheet as CSV"),
+        (".txt", "text", "from the name; say --format csv or tsv or jsonl or parquet or xlsx; if each line is a text"),
+        (".xls", b"PK", "from the name; save the sheet as .xlsx or CSV"),
+        (".xlsx", b"PK", "in.xlsx: cannot be read as an .xlsx file"),
         (".json", "[]", "from the name; say --format .*, with an object a line; `jq -c"),
     ],
 )  # fmt: skip
