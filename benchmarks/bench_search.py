@@ -119,7 +119,7 @@ def contenders(count: int) -> dict[str, Callable[[NDArray[np.float32]], Search]]
         FAISS: flat,
         "exact, twicetold": ours(False),
         "exact, index folder": part_of_an_index,
-        "inverted file, twicetold (faiss)": ours(True),
+        "cells, twicetold": ours(True),
         "HNSW, faiss": graph,
     } | (usearch() if importlib.util.find_spec("usearch") else {})
     return {name: build for name, build in found.items() if count <= GRAPHS_UP_TO or "HNSW" not in name}

@@ -25,7 +25,7 @@ def imported_by(program):
     [
         (
             "import twicetold.trained.scoring, twicetold_lab.scoring.corpus_search",
-            FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"},
+            FRAMEWORKS | {"matplotlib", "transformers", "rich"},
         ),
         (
             "import checkout\n"
@@ -39,11 +39,11 @@ def imported_by(program):
         ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import twicetold; dir(twicetold); twicetold.__version__", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
         ("import twicetold.commands.dedupe, twicetold.commands.index", FRAMEWORKS | {"torch", "numpy", "scipy"}),
-        ("import twicetold.use.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
-        ("import twicetold; twicetold.load", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
+        ("import twicetold.use.pairs", FRAMEWORKS | {"transformers", "rich", "matplotlib"}),
+        ("import twicetold; twicetold.load", FRAMEWORKS | {"transformers", "rich", "matplotlib"}),
         (
             "import twicetold; twicetold.load('../tests/models/letters').dedupe(['a text', 'A text'])",
-            FRAMEWORKS | {"faiss", "transformers", "matplotlib"},
+            FRAMEWORKS | {"transformers", "matplotlib"},
         ),
         (
             "import twicetold; twicetold.fit(['a text', 'A text']).dedupe(['a text', 'A text'])",

@@ -23,9 +23,8 @@ from twicetold.dedupe.candidates import candidate_pairs
 from twicetold.dedupe.distinct import of_rows
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.pairs import Candidates
-from twicetold.neighbours.cells import once
 from twicetold.neighbours.contracting import contracted
-from twicetold.neighbours.dense_join import Pairs, gathered
+from twicetold.neighbours.dense_join import Pairs, gathered, once
 from twicetold.neighbours.exact_search import nearest_rows
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.nearest import similarities

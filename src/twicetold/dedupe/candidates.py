@@ -2,27 +2,22 @@
 
 All pairs that reach a dot product are found: of sparse vectors, with or without dense columns beside them
 (`neighbours.sparse_join`), and of dense ones (`dense_join`). Of more than `EXACT_UP_TO` texts, dense vectors are
-compared in cells, which may miss pairs (`cells`). Where there is no threshold, or more pairs reach it than are held,
+compared in cells, which may miss pairs. Where there is no threshold, or more pairs reach it than are held,
 each text is compared with its nearest ones.
 
 Shape letters: m distinct texts, C pairs.
 """
 
-import math
-
 import numpy as np
 
 from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
 from twicetold.dedupe.pairs import Candidates
-from twicetold.neighbours.cells import most_self_pairs, once
-from twicetold.neighbours.dense_join import Pairs, dense_self_pairs
+from twicetold.neighbours.dense_join import Pairs, dense_self_pairs, most_self_pairs, once
 from twicetold.neighbours.grouping import Vectors
-from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
-from twicetold.neighbours.parallel import in_threads
+from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold.neighbours.sparse_join import by_all_columns, by_prefixes, has_dense_columns
 
 MOST_PAIRS = 30_000_000  # pairs that are held
-QUERIES = 8192  # texts that are searched for at a time in an approximate index
 
 
 def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Candidates:
@@ -43,8 +38,7 @@ def candidate_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -
             return Candidates(*joined, unfinished=0, approximate=approximate)
         neighbours = held(count, neighbours)
     approximate = large and isinstance(documents, np.ndarray)
-    index = Index(documents, approximate=approximate)
-    nearest = _search(index, queries, min(neighbours + 1, count), approximate=approximate)
+    nearest = Index(documents, approximate=approximate).search(queries, k=min(neighbours + 1, count))
     kept = (nearest.index != NOBODY) & (nearest.index != np.arange(count)[:, None])
     if least is not None:
         kept &= nearest.similarity >= least
@@ -69,13 +63,3 @@ def _joined(vectors: Vectors, least: float, *, large: bool) -> tuple[Pairs | Non
         if pairs is not None:
             return pairs, False
     return by_all_columns(vectors, least, most=MOST_PAIRS), False
-
-
-def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> NearestTexts:
-    if not approximate:  # it has threads of its own
-        return index.search(queries, k=k)
-    blocks = math.ceil(queries.shape[0] / QUERIES)
-    nearest = list(in_threads(lambda b: index.search(queries[b * QUERIES : (b + 1) * QUERIES], k=k), blocks))
-    return NearestTexts(
-        np.concatenate([each.index for each in nearest]), np.concatenate([each.similarity for each in nearest])
-    )

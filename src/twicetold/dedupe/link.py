@@ -33,7 +33,7 @@ from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.fitted import static_vectors
 from twicetold.trained.given_vectors import Vectors, folder_in, vectors_of
 
-if TYPE_CHECKING:  # with them comes faiss, for which `twicetold.load` does not wait
+if TYPE_CHECKING:  # slow to import, and `twicetold.load` does not wait for them
     from twicetold.dedupe.questions import Questions
     from twicetold.matching.comparison import Comparison
     from twicetold.matching.matcher import Matcher

@@ -130,7 +130,7 @@ class PairsByModel:
 
     def score(self, left: Ints, right: Ints) -> Floats:
         """Return (C,) scores of pairs."""
-        from twicetold.matching.candidates import scores_of  # with faiss
+        from twicetold.matching.candidates import scores_of  # slow to import
 
         return scores_of(self.read, left, right)
 

@@ -239,7 +239,7 @@ def _compared(
     progress: Progress,
 ) -> "Comparison":
     """Compare distinct texts by the generic matcher, with the features that one moved by labels goes by."""
-    from twicetold.matching.comparison import Comparison  # with faiss
+    from twicetold.matching.comparison import Comparison  # slow to import
 
     among, allowed = None, None
     if limits is not None and vectors is not None:

@@ -72,7 +72,7 @@ class StaticTokens(Declared):
         self.tokenizer_: str = (folder / "tokenizer.json").read_text(encoding="utf-8")
         vectors, weights = _table(folder / "model.safetensors")
         self.unknown_: int | None = _unknown(self.tokenizer_)
-        self.width_: int = len(vectors) + 1
+        self.width_: int = len(vectors)
         self.characters_: int | None = None
         if self.max_length is not None:
             self.characters_ = self.max_length * int(median(map(len, self._vocabulary())))
@@ -82,7 +82,7 @@ class StaticTokens(Declared):
             self.weights_ = np.ones(self.width_, np.float32)
             self.weights_[1:] *= 1 if weights is None else weights
             self.weights_ *= 1 if further is None else further
-        self._vectors = np.pad(vectors, ((1, 0), (0, 0)))  # not part of the saved state: the encoder's weights are
+        self._vectors = vectors  # not part of the saved state: the encoder's weights are
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
@@ -150,23 +150,25 @@ def _folder(model: str) -> Path:
 
 
 def _table(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    """Return (T, D) vectors of the tokens, and the (T,) weights that a folder of model2vec may have beside them."""
+    """Return (T + 1, D) zeros and vectors of the tokens, and (T,) weights, which a folder of model2vec may have."""
     try:
         with safe_open(file, framework="numpy") as tensors:
             names = set(tensors.keys())
             if not (tables := [name for name in TABLES if name in names]):
                 raise ValueError(f"expected {' or '.join(TABLES)} in {file}, got {sorted(names)!r:.80}")
-            vectors = tensors.get_tensor(tables[0]).astype(np.float32)
+            table = tensors.get_tensor(tables[0])
             weights = tensors.get_tensor("weights").astype(np.float32) if "weights" in names else None
             if "mapping" in names:  # tokens share vectors: each gets a copy of its own
-                vectors = vectors[tensors.get_tensor("mapping")]
+                table = table[tensors.get_tensor("mapping")]
     except SafetensorError as error:
         raise ValueError(f"expected vectors in the format safetensors in {file}: {error}") from error
-    if vectors.ndim != 2 or (weights is not None and weights.shape != vectors.shape[:1]):
+    if table.ndim != 2 or (weights is not None and weights.shape != table.shape[:1]):
         raise ValueError(
-            f"expected a vector and at most one weight per token in {file}, got vectors {vectors.shape}"
+            f"expected a vector and at most one weight per token in {file}, got vectors {table.shape}"
             f"{'' if weights is None else f' and weights {weights.shape}'}"
         )
+    vectors = np.zeros((len(table) + 1, table.shape[1]), np.float32)
+    vectors[1:] = table
     return vectors, weights
 
 

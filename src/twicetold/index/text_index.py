@@ -173,7 +173,7 @@ class TextIndex:
         if not self._manifest.matched:
             return self.decision.probability(hits.similarity)
         if self._compared is None or self._compared.state is not self._state:
-            from twicetold.index.compared import ComparedTexts  # with faiss
+            from twicetold.index.compared import ComparedTexts  # slow to import
 
             self._compared = ComparedTexts(self.model, self._state)
         return self._compared.probability(texts, queries, hits)

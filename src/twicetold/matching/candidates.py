@@ -6,7 +6,7 @@ The nearest by c come from one sparse product. A text asks by its heaviest terms
 squared length; terms that are in more texts than `COMMON` are not asked for, unless a text has few others. The texts
 that have one of these terms are `MOST` at most, so that the work grows as the number of texts, whatever they are like;
 a text that would look among more leaves out its lightest terms. What is found is ranked by the terms that were
-asked for. The nearest by vectors are exact in small files, and those of an inverted file beyond.
+asked for. The nearest by vectors are exact in small files, and in cells beyond.
 
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.matching.terms import Csr, Terms
-from twicetold.neighbours.nearest import NOBODY, Index, row_dots
+from twicetold.neighbours.nearest import Index, row_dots
 
 LETTERS = 0.7  # weight of letters beside words, as of the default of dedupe
 NEAREST = 10  # of a text, by either way
@@ -31,7 +31,7 @@ ASKED = 0.7  # of a text's squared length
 EXACTLY = 2.0**32  # parts of a squared length, so that its sum is the same beside any other rows
 MOST = 20_000  # texts of all terms that a text asks for (in ordinary files of 10,000 texts at most 17,184)
 EXACT = 8_000  # texts whose vectors are all compared
-PROBES = 5  # cells of the inverted file that a text looks into
+PROBES = 6  # cells that a text looks into
 LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
@@ -326,10 +326,12 @@ def near_by_vectors(vectors: NDArray[np.float32], *, nearest: int = NEAREST, spl
         if not size:
             continue
         index = Index(vectors[base], approximate=size > EXACT, probes=PROBES)
-        for start in range(asks.start, asks.stop, READ):
-            some = slice(start, min(start + READ, asks.stop))
-            near = index.search(vectors[some], k=min(nearest + (split is None), size)).index
-            row, column = np.repeat(np.arange(some.start, some.stop), near.shape[1]), near.ravel()
-            keep = (column != NOBODY) & (row != column + base.start)
-            found.append(_keys(row[keep], column[keep] + base.start, len(vectors)))
+        asking = index.texts if split is None else vectors[asks]
+        near = index.search(asking, k=min(nearest + (split is None), size)).index
+        for start in range(0, len(near), READ):
+            column = near[start : start + READ]
+            row = np.arange(asks.start + start, asks.start + start + len(column))[:, None]
+            row, column = np.broadcast_to(row, column.shape), column + base.start
+            keep = (column >= base.start) & (row != column)
+            found.append(_keys(row[keep], column[keep], len(vectors)))
     return np.unique(np.concatenate(found))

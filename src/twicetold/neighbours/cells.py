@@ -1,26 +1,31 @@
-"""Most pairs of many dense vectors with a dot product of at least a threshold, by cells.
+"""Cells of dense vectors, so that each is compared with the cells that are nearest to it, and the nearest in these.
 
 k-means divides the vectors into about √n cells, as in an inverted file (Jégou, Douze and Schmid 2011, "Product
 quantization for nearest neighbor search", without the quantisation). It uses a sample of the vectors, by a hash
 of their positions. A vector is compared with all of the cells whose centres are most similar to it, its own among them,
-so a pair is missed only if neither text has the other's cell among these. A cell is a block of `dense_join`, whose
-bounds make it faster than a range search in faiss's inverted file. A cell with several times the mean is divided again,
-as the work grows with the squares of their sizes.
+so a pair is missed only if neither text has the other's cell among these. A cell with several times the mean is divided
+again, as the work grows with the squares of their sizes. Cells that centres cannot divide, as of equal vectors, are
+cut.
 
-Shape letters: n vectors, d dimensions, C cells, p probes.
+A cell is searched by one product of its visitors with its members, in tiles that begin at its first visitor. So what is
+found in it, to the last bit, follows from its visitors and members alone, and tasks may have some of the cells each.
+
+Shape letters: n vectors, d dimensions, C cells, p probes, Q queries, k neighbours, v visitors, m members.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from twicetold.neighbours.dense_join import Dense, Pairs, gathered, pairs_of_blocks, spread
-from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.parallel import in_threads, serial_products
+from twicetold.errors import require
+from twicetold.neighbours.components import Ints
+from twicetold.neighbours.exact_search import OFTEN, TILE, Hits, rank_in_runs, tile_products, true_places
+from twicetold.neighbours.parallel import in_parallel, in_threads, serial_products
 from twicetold.neighbours.sample import sample
 
 PROBES = 16  # cells that a vector is compared with
@@ -29,7 +34,8 @@ LARGEST = 3.0  # vectors of a cell, in means of all cells; a larger one is divid
 SEED = 0
 PART = 1 << 16  # vectors
 BLOCK = 4_000_000  # products with centres that are held at a time (16 MB)
-SAMPLED, SETS = 200, 20  # vectors of each side whose pairs say how many columns cost least, and number of such cells
+MOST = 4096  # vectors of a cell that are compared with a visitor
+Dense: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -68,18 +74,25 @@ class Cells:
         """Return the vectors that are compared with each cell, and those in it."""
         return list(zip(np.split(self.visitor, self.visit[1:-1]), np.split(self.member, self.start[1:-1]), strict=True))
 
-    def pairs(self, vectors: Vectors, threshold: float) -> Iterator[Pairs]:
-        """Return the pairs of a visitor and a member of each cell with ⟨query, document⟩ >= threshold, cell by cell.
+    def hits(self, queries: Dense, texts: Dense, k: int, least: Dense) -> Iterator[Hits]:
+        """Yield the `k` nearest members of each visitor of a cell, or a few more, cell by cell.
 
         Args:
-            vectors: (n, d) as queries and as documents.
-            threshold: of dot products.
+            queries: (Q, d) vectors of visitors.
+            texts: (n, d) vectors of members.
+            k: at least 1.
+            least: (Q,) similarity that is looked for; it may be raised between two cells.
+
+        Raises:
+            ValueError: if a similarity is not a number.
         """
-        blocks = self.blocks()
-        filled = [block for block in blocks if len(block[1])]
-        some = [filled[place] for place in spread(len(filled), SETS)]
-        samples = [(one[spread(len(one), SAMPLED)], own[spread(len(own), SAMPLED)]) for one, own in some]
-        return pairs_of_blocks(vectors, threshold, blocks, ordered=False, samples=samples)
+        blocks = [block for block in self.blocks() if len(block[0]) and len(block[1])]
+
+        def search(number: int) -> Hits:
+            parts = _cut(*blocks[number])
+            return Hits.joined([_nearest(queries, some, texts, own, k, least) for some, own in parts])
+
+        yield from in_parallel(search, len(blocks))
 
 
 def sampled(count: int) -> Ints:
@@ -116,12 +129,9 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
     def search(block: int) -> None:
         rows = slice(block * step, (block + 1) * step)
         near = vectors[rows] @ centres.T
-        if reach == 1:
-            found[rows, 0] = near.argmax(axis=1)
-            return
-        some = np.sort(np.argpartition(-near, reach - 1, axis=1)[:, :reach], axis=1)
-        order = np.argsort(-np.take_along_axis(near, some, axis=1), axis=1, kind="stable")
-        found[rows] = np.take_along_axis(some, order, axis=1)
+        for place in range(reach):
+            found[rows, place] = nearest = near.argmax(axis=1)
+            near[np.arange(len(near)), nearest] = -np.inf
 
     with serial_products():
         for _ in in_threads(search, math.ceil(len(vectors) / step)):
@@ -129,37 +139,55 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
     return found
 
 
-def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
-    """Find most pairs i < j with ⟨query_i, document_j⟩ >= threshold, each once; as `dense_join.dense_self_pairs`."""
-    queries, documents = vectors
-    count = len(documents)
-    centres = centres_of(documents[sampled(count)], cells_for(count))
-    asked = nearest_centres(queries, centres, PROBES)
-    own = asked[:, 0] if queries is documents else nearest_centres(documents, centres, 1)[:, 0]
-    cells = Cells.of(np.arange(len(centres)), own, np.repeat(np.arange(len(asked)), asked.shape[1]), asked.ravel())
-    found = gathered(cells.pairs(vectors, threshold), 2 * most)
-    pairs = None if found is None else once(count, *found)
-    return None if pairs is None or len(pairs[0]) > most else pairs
+def in_cells(queries: Dense, texts: Dense, centres: Dense, probes: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return (n,) the cell of each text, and (Q, p) those that each query visits; see `nearest_centres`."""
+    visited = nearest_centres(queries, centres, probes)
+    return (visited if queries is texts else nearest_centres(texts, centres, 1))[:, 0], visited
 
 
-def once(count: int, left: Ints, right: Ints, dots: NDArray[Any]) -> Pairs:
-    """Return each pair once, whichever of its texts found the other."""
-    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
-    return keys // count, keys % count, dots[first]
+def _cut(visitors: Ints, members: Ints) -> list[tuple[Ints, Ints]]:
+    """Cut a cell in parts of at most `MOST` members; a visitor visits that in which it is, or would be, by number."""
+    parts = math.ceil(len(members) / MOST)
+    if parts == 1:
+        return [(visitors, members)]
+    part = np.minimum(np.searchsorted(members, visitors), len(members) - 1) * parts // len(members)
+    edges = -(np.arange(1, parts) * -len(members) // parts)
+    return [(visitors[part == number], own) for number, own in enumerate(np.split(members, edges))]
+
+
+def _nearest(queries: Dense, visitors: Ints, texts: Dense, members: Ints, k: int, least: Dense) -> Hits:
+    """Return the hits of visitors among members, as `Cells.hits`."""
+    columns, step, parts = texts[members], max(1, TILE // len(members)), []
+    for start in range(0, len(visitors), step):
+        rows = visitors[start : start + step]
+        scores = tile_products(queries[rows], columns)
+        require(not np.isnan(scores.max(initial=0)), "a similarity is not a number")
+        query, column = _largest(scores, k, least[rows])
+        parts.append(Hits(rows[query], members[column], scores[query, column]))
+    return Hits.joined(parts)
+
+
+def _largest(scores: Dense, k: int, least: Dense) -> tuple[Ints, Ints]:
+    """Return rows and columns of the k largest of (v, m) scores that are at least (v,) so large, or of a few more."""
+    width = scores.shape[1]
+    chosen = scores >= least[:, None]
+    if np.count_nonzero(chosen) <= OFTEN * k * len(scores) or width <= k:
+        query, column = np.divmod(true_places(chosen), width)
+        return query, column
+    last = np.partition(scores, width - k, axis=1)[:, width - k]
+    query, column = np.divmod(true_places(scores >= np.maximum(last, least)[:, None]), width)
+    equal = np.flatnonzero(scores[query, column] == last[query])  # more than there is room for: the first ones
+    room = k - np.bincount(query, minlength=len(scores)) + np.bincount(query[equal], minlength=len(scores))
+    many = equal[rank_in_runs(query[equal]) >= room[query[equal]]]
+    return np.delete(query, many), np.delete(column, many)
 
 
 def _k_means(vectors: Dense, count: int) -> Dense:
-    import faiss  # slow to import, and most searches are exact
-
-    faiss.omp_set_num_threads(1)  # another order of sums would give other centres
-    means = faiss.Kmeans(
-        vectors.shape[1],
-        count,
-        niter=ROUNDS,
-        seed=SEED,
-        spherical=True,
-        min_points_per_centroid=1,
-        max_points_per_centroid=2 * PER_CENTRE,  # all of the sample
-    )
-    means.train(np.ascontiguousarray(vectors, np.float32))
-    return np.ascontiguousarray(means.centroids, np.float32)
+    """Return the centres of at most `count` cells, of length 1; a cell that is left without vectors is none."""
+    centres = vectors[np.random.default_rng(SEED).choice(len(vectors), count, replace=False)]
+    for _ in range(ROUNDS):
+        _, own = np.unique(nearest_centres(vectors, centres, 1)[:, 0], return_inverse=True)
+        cells = sparse.csr_array((np.ones(len(own), np.float32), own, np.arange(len(own) + 1)))
+        centres = np.asarray(cells.T @ vectors)
+        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return centres

@@ -9,7 +9,8 @@ so one product of r + 1 columns leaves few pairs, and these are compared in full
 columns cost least is estimated on some of the rows.
 
 Which pairs are found, and their dot products to the last bit, depend on the two rows and the threshold alone: not on
-the rotation, the library that multiplies, or how rows come in blocks.
+the rotation, the library that multiplies, or how rows come in blocks. Of very many vectors only those in cells near
+each other are compared (`neighbours.cells`), so some pairs are missed.
 
 Shape letters: n rows, d dimensions, r columns of a head, L pairs.
 """
@@ -21,6 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.neighbours.cells import PROBES, Cells, cells_for, centres_of, in_cells, sampled
+from twicetold.neighbours.cells import Dense as Dense
 from twicetold.neighbours.exact_search import tile_products, true_places
 from twicetold.neighbours.grouping import Floats, Ints, Vectors
 from twicetold.neighbours.nearest import row_dots
@@ -32,8 +35,8 @@ HEADS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # columns that are tr
 CHECK = 30  # columns of a product that cost as much as one column of a pair that is compared in full
 SAMPLE, ROTATED_BY = 1000, 8192  # rows whose pairs say how many columns cost least, and rows that say how to rotate
 ROTATED = 65_536  # rows that are rotated at a time
+SAMPLED, SETS = 200, 20  # the same of each side of a cell, and number of such cells
 WORTH = 8  # rows for each column: with fewer, finding the axes (d³) costs more than the products that they spare
-Dense: TypeAlias = NDArray[np.float32]
 Pairs: TypeAlias = tuple[Ints, Ints, Floats]
 """Rows of the one side, rows of the other, and dot products, each (L,)."""
 Some: TypeAlias = slice | Ints
@@ -126,6 +129,39 @@ def dense_self_pairs(
     count, step = len(vectors[1]), TILE[0]
     blocks = [(slice(start, start + step), slice(start, count)) for start in range(0, count, step)]
     return gathered(pairs_of_blocks(vectors, threshold, blocks, ordered=True, verify=verify), most)
+
+
+def most_self_pairs(vectors: Vectors, threshold: float, *, most: int) -> Pairs | None:
+    """Find most pairs i < j with ⟨query_i, document_j⟩ >= threshold, each once, by cells; as `dense_self_pairs`."""
+    queries, documents = vectors
+    count = len(documents)
+    centres = centres_of(documents[sampled(count)], cells_for(count))
+    own, asked = in_cells(queries, documents, centres, PROBES)
+    cells = Cells.of(np.arange(len(centres)), own, np.repeat(np.arange(len(asked)), asked.shape[1]), asked.ravel())
+    found = gathered(pairs_in_cells(cells, vectors, threshold), 2 * most)
+    pairs = None if found is None else once(count, *found)
+    return None if pairs is None or len(pairs[0]) > most else pairs
+
+
+def pairs_in_cells(cells: Cells, vectors: Vectors, threshold: float) -> Iterator[Pairs]:
+    """Return the pairs of a visitor and a member of each cell with ⟨query, document⟩ >= threshold, cell by cell.
+
+    Args:
+        cells: of the vectors.
+        vectors: (n, d) as queries and as documents.
+        threshold: of dot products.
+    """
+    blocks = cells.blocks()
+    filled = [block for block in blocks if len(block[1])]
+    some = [filled[place] for place in spread(len(filled), SETS)]
+    samples = [(one[spread(len(one), SAMPLED)], own[spread(len(own), SAMPLED)]) for one, own in some]
+    return pairs_of_blocks(vectors, threshold, blocks, ordered=False, samples=samples)
+
+
+def once(count: int, left: Ints, right: Ints, dots: NDArray[Any]) -> Pairs:
+    """Return each pair once, whichever of its texts found the other."""
+    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
+    return keys // count, keys % count, dots[first]
 
 
 def pairs_of_blocks(

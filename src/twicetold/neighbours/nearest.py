@@ -2,10 +2,8 @@
 
     similarity(q, t) = ⟨query_q, text_t⟩
 
-The exact search is that of `exact_search`. The approximate one uses an inverted file (Jégou, Douze and Schmid 2011,
-"Product quantization for nearest neighbor search", without the quantisation) as implemented in faiss (Johnson, Douze
-and Jégou 2017, arXiv:1702.08734): k-means assigns the texts to cells, and a query is compared with the texts of the
-cells whose centres are most similar to it. One thread builds it from a seed, so the same texts give the same index.
+The exact search is that of `exact_search`. In the approximate one a query is compared with the texts of the cells whose
+centres are most similar to it (`cells`).
 
 Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found, as in a search
 engine, so a query may have fewer than k neighbours.
@@ -13,8 +11,6 @@ engine, so a query may have fewer than k neighbours.
 Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block, P pairs.
 """
 
-import logging
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -23,18 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.neighbours.exact_search import Hits, nearest_rows, rank_in_runs
+from twicetold.neighbours.cells import PROBES, Cells, Dense, cells_for, centres_of, in_cells, sampled
+from twicetold.neighbours.exact_search import LOWEST, Hits, nearest_rows, rank_in_runs
 from twicetold.neighbours.parallel import serial_products
-
-logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs instruction sets that it was not built for
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
 GATHERED = 1 << 22  # numbers of vectors that are gathered at a time for each side of pairs (16 MB)
 FULL, FEWEST_FULL = 0.5, 16  # share of rows that have a column, and number of such columns, for a dense product
 NOBODY = -1  # index of a missing neighbour, where a query has fewer than k
-PROBES = 16  # cells that are searched for a query, out of about √M
-ROUNDS = 10  # of k-means
-PER_CENTRE = 64  # texts that k-means uses for each centre
 Matrix: TypeAlias = Any
 """A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
 Rows: TypeAlias = slice | NDArray[np.int64]
@@ -81,25 +73,26 @@ class Index:
 
     Args:
         texts: (M, d) vectors.
-        approximate: search by an inverted file, for dense vectors only.
-        seed: of the inverted file's k-means.
-        probes: cells of the inverted file that are searched for a query.
+        approximate: search in cells, for dense vectors only.
+        probes: cells that are searched for a query, out of about √M.
 
     Raises:
         ValueError: if `approximate` is used with sparse vectors.
     """
 
-    def __init__(self, texts: Matrix, *, approximate: bool = False, seed: int = 0, probes: int = PROBES) -> None:
+    def __init__(self, texts: Matrix, *, approximate: bool = False, probes: int = PROBES) -> None:
         if approximate and sparse.issparse(texts):
             raise ValueError("an approximate index needs dense vectors: search sparse ones exactly")
-        self.texts = texts
-        self._cells = _inverted_file(texts, seed=seed, probes=probes) if approximate else None
+        self.texts, self._probes = texts, probes
+        self._centres = centres_of(texts[sampled(len(self))], cells_for(len(self))) if approximate else None
 
     def __len__(self) -> int:
         return int(self.texts.shape[0])
 
     def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> NearestTexts:
         """Return the `k` most similar texts of each of the (Q, d) queries.
+
+        In cells, queries that are `texts` take less time; with others, last bits depend on what is asked together.
 
         Args:
             queries: (Q, d) vectors.
@@ -111,11 +104,10 @@ class Index:
                 not a number.
         """
         count = queries.shape[0]
-        if self._cells is not None:
+        if self._centres is not None:
             if apart is not None:
                 raise ValueError("an approximate index finds texts of every code: leave some out in an exact search")
-            similarity, index = self._cells.search(np.ascontiguousarray(queries, np.float32), k)
-            return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
+            return self._in_cells(self._centres, queries, k)
         similar = similarities(queries, self.texts)
 
         def products(rows: slice, _: slice) -> NDArray[np.float32]:
@@ -131,6 +123,21 @@ class Index:
         with serial_products():
             hits = nearest_rows(products, (count, len(self)), min(k, len(self)), tile=tile)
         return NearestTexts.of(hits, (count, k))
+
+    def _in_cells(self, centres: Dense, queries: Dense, k: int) -> NearestTexts:
+        """Return the nearest texts in the cells that each query visits, those of the first one before the others."""
+        index, similarity = np.full((len(queries), k), NOBODY), np.full((len(queries), k), LOWEST)
+        own, visited = in_cells(queries, self.texts, centres, self._probes)
+        for some in (visited[:, :1], visited[:, 1:]):
+            visitor = np.repeat(np.arange(len(queries)), some.shape[1])
+            cells = Cells.of(np.arange(len(centres)), own, visitor, some.ravel())
+            for hits in cells.hits(queries, self.texts, k, least=similarity[:, -1]):
+                rows = np.unique(hits.query)
+                before = Hits(np.repeat(rows, k), index[rows].ravel(), similarity[rows].ravel())
+                nearest = Hits.joined([before.at(before.row != NOBODY), hits]).nearest(k)
+                place = nearest.query, rank_in_runs(nearest.query)
+                index[place], similarity[place] = nearest.row, nearest.similarity
+        return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
 
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
@@ -195,19 +202,3 @@ def _blocks(
     block = np.cumsum(entries, dtype=np.int64) // GATHERED  # of the mean of two rows, one may be as long as all others
     edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-
-def _inverted_file(texts: NDArray[np.float32], *, seed: int, probes: int) -> Any:
-    import faiss  # slow to import, and most searches are exact
-
-    count, dimensions = texts.shape
-    cells = max(1, round(math.sqrt(count)))
-    file = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, cells, faiss.METRIC_INNER_PRODUCT)
-    file.nprobe = min(probes, cells)
-    file.cp.seed, file.cp.niter = seed, ROUNDS
-    file.cp.max_points_per_centroid, file.cp.min_points_per_centroid = PER_CENTRE, 1
-    faiss.omp_set_num_threads(1)  # another order of sums would give other cells
-    contiguous = np.ascontiguousarray(texts, np.float32)
-    file.train(contiguous)
-    file.add(contiguous)
-    return file

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from twicetold.neighbours.cells import PROBES, Cells, centres_of, nearest_centres, sampled
-from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs
+from twicetold.neighbours.dense_join import Dense, Pairs, dense_pairs, dense_self_pairs, pairs_in_cells
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import block, in_numbers, mapped, of_texts, write_arrays, write_links
 from twicetold.staged.plan import Plan, bounds
@@ -77,7 +77,8 @@ def links(plan: Plan, name: str) -> dict[str, Any]:
         Their number, a pair as often as it is in a cell.
     """
     number, cells, vectors = _shard(plan, int(name))
-    pairs = in_numbers(cells.pairs((vectors, vectors), plan.decision.threshold - plan.constant), number, number)
+    least = plan.decision.threshold - plan.constant
+    pairs = in_numbers(pairs_in_cells(cells, (vectors, vectors), least), number, number)
     return {"links": write_links(plan.file("links", name, "links"), pairs)}
 
 

@@ -152,7 +152,7 @@ class CorpusSearch:
         max_queries: a split with more queries is evaluated on a sample of this size.
         max_texts: of a larger corpus, the texts of validation and test and a sample of the others are searched.
         index_from: smallest number of texts for which an approximate index is evaluated as well.
-        seed: of the samples and of the index.
+        seed: of the samples.
     """
 
     at: Sequence[int] = (1, 5, 10, 100)
@@ -176,7 +176,7 @@ class CorpusSearch:
         asked = {split: each for split, each in asked.items() if len(each.queries)}
         with_index = not sparse.issparse(texts) and texts.shape[0] >= self.index_from
         exact = Index(texts)
-        index = Index(texts, approximate=True, seed=self.seed) if with_index else None
+        index = Index(texts, approximate=True) if with_index else None
         metrics: dict[str, dict[str, float]] = {}
         intervals: dict[str, dict[str, Interval]] = {}
         kept: dict[str, PairedUnits] = {}

@@ -19,7 +19,6 @@ LIBRARIES = (
     "tokenizers",
     "transformers",
     "bm25s",
-    "faiss-cpu",
 )
 """Libraries on which weights, scores and mined examples depend."""
 

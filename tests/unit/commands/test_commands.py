@@ -40,7 +40,7 @@ def test_lines_of_help_are_broken_at_the_width_of_the_terminal(arguments):
 def test_help_imports_nothing_heavy(environment):
     program = "import sys, twicetold.commands; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    heavy = {"numpy", "pyarrow", "torch", "scipy", "sklearn", "hydra", "mlflow", "dvc", "pytorch_lightning", "faiss"}
+    heavy = {"numpy", "pyarrow", "torch", "scipy", "sklearn", "hydra", "mlflow", "dvc", "pytorch_lightning"}
     assert not heavy & set(done.stdout.split())
 
 

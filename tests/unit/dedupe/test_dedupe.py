@@ -98,7 +98,6 @@ def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypa
     model = twicetold.load(run("static"))
     exact = model.dedupe(many, threshold=0.6)
     monkeypatch.setattr(module, "EXACT_UP_TO", 10)
-    monkeypatch.setattr(module, "QUERIES", 7)
     found = model.dedupe(many, threshold=0.6)
     assert found.summary.counts.approximate
     np.testing.assert_array_equal(found.group, exact.group)  # √n cells are fewer than are searched

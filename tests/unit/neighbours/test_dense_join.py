@@ -5,21 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twicetold.neighbours import cells, dense_join
-from twicetold.neighbours.cells import Cells, centres_of, most_self_pairs
-from twicetold.neighbours.dense_join import Rotation, dense_pairs, dense_self_pairs
+from dense_vectors import vectors_of
+from twicetold.neighbours import dense_join
+from twicetold.neighbours.dense_join import Rotation, dense_pairs, dense_self_pairs, most_self_pairs
 from twicetold.neighbours.nearest import row_dots
-
-
-def vectors_of(seed, count, *, unit=True, dimensions=40):
-    """Around common centres, most of their length in few directions, some of them equal."""
-    rng = np.random.default_rng(seed)
-    found = rng.normal(size=(max(1, count // 4), dimensions))[rng.integers(0, max(1, count // 4), count)]
-    found = (found + 0.4 * rng.normal(size=found.shape)) * np.geomspace(1, 0.1, dimensions)
-    found[rng.integers(0, count, count // 10)] = found[0]
-    if unit:
-        found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return found.astype(np.float32)
 
 
 def every(queries, documents, threshold):
@@ -93,37 +82,5 @@ def test_cells_find_most_pairs_with_the_same_bits_and_all_where_all_cells_are_co
     found = as_dict(most_self_pairs(sides, 0.8, most=10**6))
     assert found.items() <= exact.items()
     assert len(found) > 0.95 * len(exact) > 100
-    monkeypatch.setattr(cells, "PROBES", 10**6)
+    monkeypatch.setattr(dense_join, "PROBES", 10**6)
     assert as_dict(most_self_pairs(sides, 0.8, most=10**6)) == exact
-
-
-def test_each_vector_is_in_one_cell_and_is_compared_with_its_own_and_the_next_ones():
-    vectors = vectors_of(2, 400)
-    centres = centres_of(vectors, cells.cells_for(len(vectors)))
-    asked = cells.nearest_centres(vectors, centres, 3)
-    visitors = np.repeat(np.arange(400), 3)
-    blocks = Cells.of(np.arange(len(centres)), asked[:, 0], visitors, asked.ravel()).blocks()
-    assert sorted(np.concatenate([members for _, members in blocks]).tolist()) == list(range(400))
-    nearest = np.argsort(-(vectors @ centres.T), axis=1, kind="stable")[:, :3]
-    for cell, (visitors, members) in enumerate(blocks):
-        assert visitors.tolist() == np.flatnonzero((nearest == cell).any(axis=1)).tolist()
-        assert set(members) <= set(visitors)
-
-
-def test_a_cell_with_several_times_the_mean_is_divided():
-    rng = np.random.default_rng(0)
-    crowd = np.eye(8)[[0] * 2000] + 0.05 * rng.normal(size=(2000, 8))
-    vectors = np.concatenate([crowd, rng.normal(size=(2000, 8))]).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    centres = centres_of(vectors, cells.cells_for(len(vectors)))
-    size = np.bincount(cells.nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres))
-    assert size.max() <= 2 * cells.LARGEST * len(vectors) / len(size)
-
-
-def test_a_part_of_the_vectors_has_the_cells_that_it_has_in_the_whole(monkeypatch):
-    monkeypatch.setattr(cells, "PART", 64)
-    vectors = vectors_of(16, 500)
-    centres = centres_of(vectors[cells.sampled(500)], cells.cells_for(500))
-    whole = cells.nearest_centres(vectors, centres, 5)
-    parts = [cells.nearest_centres(vectors[start : start + 128], centres, 5) for start in range(0, 500, 128)]
-    np.testing.assert_array_equal(whole, np.concatenate(parts))
