@@ -51,6 +51,7 @@ BESIDE = 10_000  # pairs that are no candidates whose features are computed at a
 CUT = 0.5  # mean probability of two groups that become one
 SURE = 0.4  # log odds above the cut that the candidates between two groups have, before others are scored
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
+SIBLINGS = 0.9  # share of the pairs of a valley below 0 in which numbers or codes contradict, from which it is none
 FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[str], None]
@@ -312,6 +313,8 @@ class Comparison:
     def valley(self) -> float:
         """Log odds that are to have the probability one half, as these texts show it without labels."""
         shift = valley_shift(self.log_odds)
+        if shift < 0 and self._contradicting(np.flatnonzero((self.log_odds >= shift) & (self.log_odds < 0))) > SIBLINGS:
+            shift = 0.0  # such pairs are a heap of siblings, which differ in what tells them apart
         return shift + large_groups_shift(len(self), self.pairs.left, self.pairs.right, self.log_odds - shift)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -419,6 +422,12 @@ class Comparison:
                     told.append(f"{count} of {counted(len(self.also), 'column')} {what}")
             reasons.append("; ".join(told) if place[number] >= 0 else "a person says so")
         return reasons
+
+    def _contradicting(self, places: Ints) -> float:
+        """Return the share of candidates, by a sample of them, in which numbers or codes contradict; 0 of none."""
+        columns = self.features(places[anchors(len(places))])
+        contradict = (columns["numbers_contradict"] > 0) | (columns["codes_contradict"] > 0)
+        return float(contradict.mean()) if len(places) else 0.0
 
     @property
     def _keys(self) -> tuple[Ints, Ints]:

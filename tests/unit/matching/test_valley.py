@@ -1,6 +1,8 @@
 """The valley of a file's log odds."""
 
 import csv
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +62,18 @@ def test_a_list_without_duplicates_stays_one_where_its_copies_show_a_valley():
     once = [texts[row] for row in found.kept()]
     assert Comparison.of(once).valley == 0.0
     assert len(twicetold.fit(once, lexical=True).dedupe(once).kept()) > 0.97 * len(once)
+
+
+@pytest.mark.parametrize(("flats", "siblings"), [(("2", "3", "4"), True), (("a", "b", "c"), False)])
+def test_a_heap_of_texts_that_contradict_in_numbers_is_no_valley(flats, siblings):
+    roads = [" ".join(pair) for pair in combinations(("oak", "hill", "park", "lake", "church", "mill", "elm"), 2)]
+    comparison = Comparison.of([f"{road} {flat}" for road in roads for flat in flats])
+    house = np.repeat(np.arange(len(roads)), len(flats))
+    left, right = comparison.ends
+    noise = np.random.default_rng(0).normal(0, 0.3, len(left))
+    shown = replace(comparison, known=np.where(house[left] == house[right], -1.0, -9.0) + noise)
+    assert valley_shift(shown.log_odds) < 0
+    assert (shown.valley == 0.0) is siblings
 
 
 @pytest.mark.parametrize("asked", [0, 3])
