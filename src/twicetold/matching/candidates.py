@@ -266,8 +266,9 @@ def near_by_terms(
         nearest: of a text.
     """
     ends = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
-    number = 0
-    for number, (base, columns) in enumerate(bases):
+    blocks = 0
+    for base, columns in bases:
+        blocks += 1
         for start in range(0, asking.shape[0], BLOCK):
             some = asking[start : start + BLOCK]
             looked = np.append(0, np.cumsum(frequency[some.indices]))[some.indptr[1:]] // LOOKED
@@ -280,7 +281,7 @@ def near_by_terms(
                 near = product.indices[chosen].astype(np.int64) + base
                 ends.append((row[chosen], near, product.data[chosen]))
     row, near, value = map(np.concatenate, zip(*ends, strict=True))
-    if not number:
+    if blocks < 2:
         return row, near
     order = np.argsort(near, kind="stable")
     order = order[descending_in(row[order], value[order])]
