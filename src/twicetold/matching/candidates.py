@@ -11,7 +11,7 @@ asked for. The nearest by vectors are exact in small files, and in cells beyond.
 Shape letters: N texts, P pairs, K nearest of a text, D dimensions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -37,6 +37,7 @@ LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
 READ = 50_000  # texts whose terms are looked at at a time
+POSTED = 1 << 18  # texts whose terms are held by term
 LOOKED = 1 << 20  # texts that are looked among at a time: more is slower, as it does not stay in cache
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
 
@@ -231,33 +232,74 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
     frequency, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
-    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
-    asking = sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr"))
+    asking, unfinished = asked_terms(both, frequency)
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
-        columns = _of_terms(both, base, asked).T.tocsr()
-        for start in range(asks.start, asks.stop, BLOCK):
-            some = asking[start : min(start + BLOCK, asks.stop)]
+        starts = range(base.start, base.stop, POSTED)
+        columns = ((start, _of_terms(both, slice(start, min(start + POSTED, base.stop)), asked)) for start in starts)
+        ends = near_by_terms(asking[asks], asks.start, columns, frequency, nearest=nearest)
+        found.append(_keys(*ends, both.shape[0]))
+    return np.unique(np.concatenate(found)), unfinished
+
+
+def asked_terms(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
+    """Return the entries of (N, T) rows by which these ask, and the number of unfinished texts as of `Ends`.
+
+    Args:
+        both: rows as of `lexical_rows`.
+        frequency: (T,) number of texts that have a term.
+    """
+    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
+    return sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr")), sum(cut for _, cut in blocks)
+
+
+def near_by_terms(
+    asking: Csr, first: int, bases: Iterable[tuple[int, Csr]], frequency: NDArray[np.int64], *, nearest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return texts that ask and the nearest of each.
+
+    Args:
+        asking: (n, T) entries as of `asked_terms`.
+        first: number of the first of these texts.
+        bases: blocks of texts, with the number of each one's first text and (T, b) what terms they have.
+        frequency: (T,) as of `asked_terms`.
+        nearest: of a text.
+    """
+    ends = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+    blocks = 0
+    for base, columns in bases:
+        blocks += 1
+        for start in range(0, asking.shape[0], BLOCK):
+            some = asking[start : start + BLOCK]
             looked = np.append(0, np.cumsum(frequency[some.indices]))[some.indptr[1:]] // LOOKED
             edges = np.flatnonzero(np.diff(looked, prepend=-1, append=np.iinfo(np.int64).max))
-            for first, last in pairwise(edges.tolist()):
-                product = some[first:last] @ columns
-                row = np.repeat(np.arange(start + first, start + last), np.diff(product.indptr))
-                product.data[product.indices == row - base.start] = 0
+            for begin, end in pairwise(edges.tolist()):
+                product = some[begin:end] @ columns
+                row = np.repeat(np.arange(first + start + begin, first + start + end), np.diff(product.indptr))
+                product.data[product.indices == row - base] = 0
                 chosen = _largest(product, nearest)
-                found.append(_keys(row[chosen], product.indices[chosen].astype(np.int64) + base.start, both.shape[0]))
-    return np.unique(np.concatenate(found)), sum(cut for _, cut in blocks)
+                near = product.indices[chosen].astype(np.int64) + base
+                ends.append((row[chosen], near, product.data[chosen]))
+    row, near, value = map(np.concatenate, zip(*ends, strict=True))
+    if blocks < 2:
+        return row, near
+    order = np.argsort(near, kind="stable")
+    order = order[descending_in(row[order], value[order])]
+    row, near, value = row[order], near[order], value[order]
+    starts = np.searchsorted(row, row)
+    kept = (np.arange(len(row)) - starts < nearest) & (value >= np.float32(SHARE) * value[starts])
+    return row[kept], near[kept]
 
 
 def _of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
-    """Return some of the rows without the terms that no text asks for."""
+    """Return (T, b) which texts of a block have the terms that any text asks for."""
     blocks = []
-    for start in range(base.start, max(base.stop, base.start + 1), READ):
+    for start in range(base.start, base.stop, READ):
         rows = both[start : min(start + READ, base.stop)]
         kept = asked[rows.indices]
         indptr = np.append(0, np.cumsum(kept))[rows.indptr]
         blocks.append(sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape))
-    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return sparse.csr_array(sparse.vstack(blocks, format="csr")).T.tocsr()
 
 
 def _keys(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> Keys:

@@ -16,7 +16,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, count, islice, pairwise
 from typing import Any, TypeAlias
 from unicodedata import category
@@ -25,7 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.features.folded import FoldedTerms, symbols
+from twicetold.features.cached import diagonal
+from twicetold.features.distinct_words import split
+from twicetold.features.folded import symbols
+from twicetold.features.rows import weighted
+from twicetold.features.word_hashing import WordHashing, as_strings, letter_grams
 from twicetold.normal_form import HAN_AND_KANA, normal_form
 from twicetold.tables.notation import MINUS, plain_numbers
 
@@ -120,48 +124,187 @@ class Terms:
     def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
         """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
         folded = list(map(plain_numbers, folded))
-        folded, shortened = (folded, 0) if whole else _shortened(folded)
+        shortened = 0
+        if not whole:
+            found_in, shortened = long_words(folded, most := most_words(len(folded)))
+            folded = shorten(folded, most, found_in)
+        blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
+        known = Vocabulary.merged([block.vocabulary for block in blocks])
+        rows = []
+        while blocks:  # each is freed
+            rows.append(known.rows(blocks.pop(0)))
+        stacked = {name: _stacked([each.pop(name) for each in rows]) for name in tuple(rows[0])}
+        return known.terms(stacked, shortened)
+
+
+@dataclass(frozen=True)
+class TermsOfBlock:
+    """Terms of a block of n texts, numbered within the block.
+
+    Args:
+        rows: (n, T) by kind: counts of `letters`, trigrams before symbols; 1 where a text has one of the other kinds,
+            or in `order` a pair of neighbouring words.
+        names: by kind the terms, in their order.
+        numeric: (d,) texts with a digit.
+        pieces: of these, letters and digits with 0 where they were joined.
+        prefix: as of `Terms`.
+        length: as of `Terms`.
+    """
+
+    rows: Mapping[str, Csr]
+    names: Mapping[str, list[str]]
+    numeric: NDArray[np.int64]
+    pieces: list[str]
+    prefix: NDArray[np.integer]
+    length: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, folded: Sequence[str]) -> "TermsOfBlock":
+        """Read the terms of texts in their normal form with plain numbers."""
         word, lengths, vocabulary = _numbered(map(WORD.findall, folded))
-        text = np.repeat(np.arange(len(lengths)), lengths)
+        text, count = np.repeat(np.arange(len(lengths)), lengths), len(vocabulary)
+        within = text[1:] == text[:-1]
+        neighbours = (word[:-1] * count + word[1:])[within]
         pieces = [SQUEEZED.sub("\\1\0", text) if DECIMAL.search(text) else JOINED.sub("\0", text) for text in folded]
         squeezed = [text.replace("\0", "") for text in pieces]
-        present = _ones(text, word, (len(folded), len(vocabulary)))
-        idf = (np.log((1 + len(folded)) / (1 + np.bincount(present.indices, minlength=len(vocabulary)))) + 1).astype(
-            np.float32
-        )
-        weighted = present.multiply(idf).tocsr().astype(np.float32)
         numeric = [row for row, text in enumerate(folded) if DIGIT.search(text)]
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
-        codes, spellings = _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded))
         marks = list(map(symbols, folded))
-        letters, grams = letter_rows(folded)
-        spelt, crowded = _spelt(vocabulary)
-        order, joined, halves = _neighbours(text, word, len(folded), vocabulary)
+        letters, grams, names = _letters(folded, marks)
+        kinds = {
+            "symbols": incidence([mark for mark in some if not is_sign(mark)] for some in marks),
+            "signs": incidence(list(filter(is_sign, some)) for some in marks),
+            "numbers": _spread(map(numbers_of, parts), numeric, len(folded)),
+            "units": _spread(([unit for unit, _ in some] for some in measures), numeric, len(folded)),
+            "measures": _spread(map(_joined, measures), numeric, len(folded)),
+            "codes": _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded)),
+        }
+        rows = {
+            "letters": letters,
+            "words": _ones(text, word, (len(folded), count)),
+            "order": _ones(text[1:][within], neighbours, (len(folded), count**2)),
+        }
         return cls(
-            letters=letters,
-            grams=grams,
-            words=unit(weighted),
-            present=present,
-            idf=idf,
-            vocabulary=vocabulary,
-            spelt=spelt,
-            crowded=crowded,
-            shortened=shortened,
-            begins=_begins(vocabulary),
-            order=order,
-            joined=joined,
-            halves=halves,
-            numbers=_spread(map(numbers_of, parts), numeric, len(folded))[0],
-            units=_spread(([unit for unit, _ in some] for some in measures), numeric, len(folded))[0],
-            measures=_spread(map(_joined, measures), numeric, len(folded))[0],
-            codes=codes,
-            contained=_contained(pieces, spellings),
-            symbols=incidence([mark for mark in some if not is_sign(mark)] for some in marks)[0],
-            signs=incidence(list(filter(is_sign, some)) for some in marks)[0],
-            prefix=prefixes_of(squeezed),
-            length=np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
+            rows | {kind: each for kind, (each, _) in kinds.items()},
+            {"grams": grams, "marks": names, "words": vocabulary} | {kind: each for kind, (_, each) in kinds.items()},
+            np.array(numeric, np.int64),
+            [pieces[row] for row in numeric],
+            prefixes_of(squeezed),
+            np.fromiter(map(len, squeezed), np.float32, len(squeezed)),
         )
+
+    @property
+    def vocabulary(self) -> "Vocabulary":
+        """Terms of the block."""
+        found_in = {
+            kind: np.bincount(self.rows[kind].indices, minlength=self.rows[kind].shape[1])
+            for kind in ("letters", "words")
+        }
+        return Vocabulary(len(self.length), self.names, found_in)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Terms of N texts, by which those of each block have the same columns.
+
+    Args:
+        texts: N.
+        names: by kind the terms, in their order.
+        found_in: texts that have each of the `letters`, trigrams before symbols, and of the `words`.
+    """
+
+    texts: int
+    names: Mapping[str, list[str]]
+    found_in: Mapping[str, NDArray[np.int64]]
+
+    @classmethod
+    def merged(cls, parts: Sequence["Vocabulary"]) -> "Vocabulary":
+        """Return the terms of several blocks."""
+        names = {kind: sorted(set[str]().union(*(part.names[kind] for part in parts))) for kind in parts[0].names}
+        whole = cls(sum(part.texts for part in parts), names, {})
+        sizes = {"letters": len(names["grams"]) + len(names["marks"]), "words": len(names["words"])}
+        found_in = {kind: np.zeros(size, np.int64) for kind, size in sizes.items()}
+        for part in parts:
+            for kind, total in found_in.items():
+                total[whole.columns(kind, part.names)] += part.found_in[kind]
+        return cls(whole.texts, names, found_in)
+
+    @cached_property
+    def place(self) -> Mapping[str, Mapping[str, int]]:
+        """By kind, the number of each term."""
+        return {kind: {name: number for number, name in enumerate(names)} for kind, names in self.names.items()}
+
+    def columns(self, kind: str, names: Mapping[str, list[str]]) -> NDArray[np.int64]:
+        """Return (T,) numbers of the terms of a kind that are named, ascending as the names do."""
+        if kind == "letters":
+            return np.append(self.columns("grams", names), len(self.names["grams"]) + self.columns("marks", names))
+        return np.fromiter(map(self.place[kind].__getitem__, names[kind]), np.int64, len(names[kind]))
+
+    def idf(self, kind: str) -> NDArray[np.float32]:
+        """Return (T,) idf of letters or words."""
+        return np.asarray(np.log((1 + self.texts) / (1 + self.found_in[kind])) + 1, np.float32)
+
+    @cached_property
+    def _codes(self) -> Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """By size, sorted hashes of the codes, and their numbers."""
+        codes, hashes = self.names["codes"], {}
+        sizes = np.fromiter(map(len, codes), np.int64, len(codes))
+        for size in np.unique(sizes).tolist():
+            wanted = np.flatnonzero(sizes == size)
+            keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
+            order = np.argsort(keys)
+            hashes[size] = keys[order], wanted[order]
+        return hashes
+
+    def rows(self, block: TermsOfBlock) -> dict[str, Any]:
+        """Return what `Terms` has of the texts of a block, by name, and (h,) cells of `halves`."""
+        texts, words = len(block.length), len(self.names["words"])
+        columns = {kind: self.columns(kind, block.names) for kind in block.rows if kind != "order"}
+        rows = {
+            kind: _with_columns(block.rows[kind], column, len(self.found_in.get(kind, self.names.get(kind, ()))))
+            for kind, column in columns.items()
+        }
+        rows["present"] = rows.pop("words")
+        rows["letters"] = _weighed(rows["letters"], self.idf("letters"))
+        rows["words"] = unit(rows["present"].multiply(self.idf("words")).tocsr().astype(np.float32))
+        within, word = max(len(columns["words"]), 1), columns["words"]
+        order = block.rows["order"]
+        pairs, number = np.unique(order.indices, return_inverse=True)
+        halves = [word[half] for half in np.divmod(pairs.astype(np.int64), within)]
+        rows["order"] = _with_columns(order, (halves[0] * words + halves[1])[number], words**2, each=True)
+        ends = (map(self.names["words"].__getitem__, half.tolist()) for half in halves)
+        find = self.place["words"].get
+        whole = np.fromiter((find(one + other, -1) for one, other in zip(*ends, strict=True)), np.int64, len(pairs))
+        text, some = np.repeat(np.arange(texts), np.diff(order.indptr)), whole >= 0
+        rows["joined"] = _ones(text[some[number]], whole[number][some[number]], (texts, words))
+        rows["halves"] = np.unique(np.concatenate([whole[some] * words + half[some] for half in halves]))
+        text, code = _contained(block.pieces, self._codes)
+        rows["contained"] = _ones(block.numeric[text], code, (texts, len(self.names["codes"])))
+        return {**rows, "prefix": block.prefix, "length": block.length}
+
+    def terms(self, rows: Mapping[str, Any], shortened: int) -> Terms:
+        """Return terms of the N texts, from their rows as of `rows`."""
+        words = self.names["words"]
+        spelt, crowded = _spelt(words)
+        whole, half = np.divmod(rows["halves"], max(len(words), 1))
+        square = {"spelt": spelt, "begins": _begins(words), "halves": _ones(whole, half, (len(words),) * 2)}
+        idf, grams = self.idf("words"), self.names["grams"] + self.names["marks"]
+        of_words = {"grams": grams, "idf": idf, "vocabulary": words, "crowded": crowded, "shortened": shortened}
+        return Terms(**{**rows, **square, **of_words})
+
+
+def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
+    """Return rows with other numbers of their columns, which ascend as before; `each`: of each entry."""
+    indices = column if each else column[rows.indices]
+    small = max(count, len(indices)) < 2**31
+    return sparse.csr_array(
+        (rows.data, indices.astype(np.int32 if small else np.int64), rows.indptr), (len(rows.indptr) - 1, count)
+    )
+
+
+def _stacked(parts: list[Any]) -> Any:
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else sparse.csr_array(sparse.vstack(parts, "csr"))
 
 
 def squeeze(text: str) -> str:
@@ -169,23 +312,30 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
-def _shortened(texts: list[str]) -> tuple[list[str], int]:
-    """Leave out of long texts the words that most of these have, so that `WORDS` are left in all, or `FEWEST` of each.
+def most_words(texts: int) -> int:
+    """Return the number of words of a text of so many that count, so that `WORDS` are left in all, or `FEWEST`."""
+    return max(FEWEST, WORDS // max(texts, 1))
 
-    Returns:
-        The texts, and the number of those that have fewer words than before.
-    """
-    most = max(FEWEST, WORDS // max(len(texts), 1))
-    long, found_in = [], Counter[str]()
-    for row, text in enumerate(texts):
+
+def long_words(texts: Iterable[str], most: int) -> tuple[Counter[str], int]:
+    """Return how many of the texts with more words than count have each word, and the number of these texts."""
+    found_in, long = Counter[str](), 0
+    for text in texts:
         if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
-            long.append(row)
             found_in.update(words)
-    for row in long:
-        words = set(WORD.findall(texts[row]))
-        left_out = words.difference(sorted(words, key=lambda word: (found_in[word], word))[:most])
-        texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
-    return texts, len(long)
+            long += 1
+    return found_in, long
+
+
+def shorten(texts: Sequence[str], most: int, found_in: Mapping[str, int]) -> list[str]:
+    """Leave out of long texts the words that most of these have, as of `long_words`."""
+    return [_shortened(text, most, found_in) if len(text) > 2 * most else text for text in texts]
+
+
+def _shortened(text: str, most: int, found_in: Mapping[str, int]) -> str:
+    words = set(WORD.findall(text))
+    left_out = words.difference(sorted(words, key=lambda word: (found_in.get(word, 0), word))[:most])
+    return WORD.sub(partial(_unless_in, left_out), text) if left_out else text
 
 
 def _unless_in(words: set[str], match: re.Match[str]) -> str:
@@ -217,7 +367,8 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
     cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(shape[1], 1))
     indptr = np.searchsorted(row, np.arange(shape[0] + 1))
-    return sparse.csr_array((np.ones(len(cells), np.float32), column.astype(np.int32), indptr), shape=shape)
+    column = column.astype(np.int32 if shape[1] < 2**31 else np.int64)
+    return sparse.csr_array((np.ones(len(cells), np.float32), column, indptr), shape=shape)
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
@@ -227,27 +378,6 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
     shape = (count, some.shape[1])
     return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
-
-
-def _neighbours(
-    text: NDArray[np.int64], word: NDArray[np.int64], texts: int, vocabulary: Sequence[str]
-) -> tuple[Csr, Csr, Csr]:
-    """Return `order`, `joined` and `halves` as of `Terms`, from (E,) texts of words and their numbers."""
-    count = len(vocabulary)
-    within = text[1:] == text[:-1]
-    pairs = (word[:-1] * count + word[1:])[within]
-    order = np.argsort(pairs, kind="stable")
-    text, pairs = text[1:][within][order], pairs[order]
-    first = np.diff(pairs, prepend=pairs[:1] - 1) > 0
-    number = np.cumsum(first) - 1
-    halves = np.divmod(pairs[first], max(count, 1))
-    place = {name: at for at, name in enumerate(vocabulary)}
-    ends = (map(vocabulary.__getitem__, half.tolist()) for half in halves)
-    whole = np.fromiter((place.get(one + other, -1) for one, other in zip(*ends, strict=True)), np.int64, first.sum())
-    some = whole >= 0
-    joined = _ones(text[some[number]], whole[number][some[number]], (texts, count))
-    parts = _ones(np.tile(whole[some], 2), np.concatenate([half[some] for half in halves]), (count, count))
-    return _ones(text, number, (texts, len(whole))), joined, parts
 
 
 def _begins(vocabulary: Sequence[str]) -> Csr:
@@ -266,11 +396,31 @@ def _begins(vocabulary: Sequence[str]) -> Csr:
 
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
     """Return (N, T) TF-IDF of trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
-    if not any(WORD.search(text) or symbols(text) for text in folded):
-        return sparse.csr_array((len(folded), 0), dtype=np.float32), []
-    fitted = FoldedTerms(3).fit(folded)
-    blocks = [fitted.transform(folded[start : start + READ]).to_scipy() for start in range(0, len(folded), READ)]
-    return sparse.csr_array(sparse.vstack(blocks, format="csr")), fitted.get_feature_names_out().tolist()
+    counts, grams, marks = _letters(folded, list(map(symbols, folded)))
+    found_in = np.bincount(counts.indices, minlength=counts.shape[1])
+    return _weighed(counts, np.asarray(np.log((1 + len(folded)) / (1 + found_in)) + 1, np.float32)), grams + marks
+
+
+def _letters(folded: Sequence[str], marks: Sequence[Sequence[str]]) -> tuple[Csr, list[str], list[str]]:
+    """Return (N, T) counts of trigrams and, after these, of symbols; and both sorts of terms."""
+    hashing = WordHashing(3)
+    some = list(split(folded)) if any(map(WORD.search, folded)) else []
+    found = [np.empty(0, np.uint64), *(letter_grams(chunk.distinct, 3)[0] for chunk in some)]
+    hashing.letter_grams_, hashing.words_, hashing.pairs_ = (
+        as_strings(np.unique(np.concatenate(found)), 3),
+        [],
+        found[0],
+    )
+    number, lengths, names = _numbered(marks)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    of_marks = sparse.csr_array((np.ones(len(row), np.float32), (row, number)), (len(folded), len(names)))
+    counts = hashing.transform(folded).to_scipy() if some else sparse.csr_array((len(folded), 0), dtype=np.float32)
+    return sparse.csr_array(sparse.hstack([counts, of_marks], "csr")), hashing.letter_grams_, names
+
+
+def _weighed(counts: Csr, idf: NDArray[np.float32]) -> Csr:
+    """Return counts times idf, at unit length."""
+    return sparse.csr_array(weighted(counts, diagonal(idf)).to_scipy())
 
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
@@ -371,29 +521,25 @@ def _longer(hashes: NDArray[np.uint64], letters: NDArray[np.uint32]) -> NDArray[
     return hashes ^ (hashes >> np.uint64(29))
 
 
-def _contained(pieces: Sequence[str], codes: Sequence[str]) -> Csr:
-    """Return (N, T) 1 where a text contains a code, by hashes of all windows of a code's length that hold a digit.
+def _contained(
+    pieces: Sequence[str], codes: Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return texts and the codes that they contain, by hashes of all windows of a code's length that hold a digit.
 
     A number is not cut: `eos70` is not in `eos700`, but it is in `eos-70 12 mp`.
 
     Args:
-        pieces: N squeezed texts with 0 where they were joined.
-        codes: T.
+        pieces: squeezed texts with 0 where they were joined.
+        codes: sorted hashes and numbers, by size.
     """
-    sizes, hashes = np.fromiter(map(len, codes), np.int64, len(codes)), {}
-    for size in np.unique(sizes).tolist():
-        wanted = np.flatnonzero(sizes == size)
-        keys = _code_hashes([codes[code] for code in wanted.tolist()], size)
-        order = np.argsort(keys)
-        hashes[size] = keys[order], wanted[order]
     block = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) // SEARCHED
     edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max)).tolist() if codes else []
     found = [(np.empty(0, np.int64),) * 2]
     for start, stop in pairwise(edges):
-        text, code = _codes_within(pieces[start:stop], hashes)
+        text, code = _codes_within(pieces[start:stop], codes)
         found.append((start + text, code))
     rows, columns = map(np.concatenate, zip(*found, strict=True))
-    return _ones(rows, columns, (len(pieces), len(codes)))
+    return rows, columns
 
 
 def _codes_within(
