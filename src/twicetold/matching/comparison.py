@@ -313,8 +313,12 @@ class Comparison:
     def valley(self) -> float:
         """Log odds that are to have the probability one half, as these texts show it without labels."""
         shift = valley_shift(self.log_odds)
-        if shift < 0 and self._contradicting(np.flatnonzero((self.log_odds >= shift) & (self.log_odds < 0))) > SIBLINGS:
-            shift = 0.0  # such pairs are a heap of siblings, which differ in what tells them apart
+        added = np.flatnonzero((self.log_odds >= shift) & (self.log_odds < 0))
+        if len(added):
+            columns = self.features(added[anchors(len(added))])
+            contradict = (columns["numbers_contradict"] > 0) | (columns["codes_contradict"] > 0)
+            if contradict.mean() > SIBLINGS:
+                shift = 0.0  # a heap of siblings, which differ in what tells them apart
         return shift + large_groups_shift(len(self), self.pairs.left, self.pairs.right, self.log_odds - shift)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -422,12 +426,6 @@ class Comparison:
                     told.append(f"{count} of {counted(len(self.also), 'column')} {what}")
             reasons.append("; ".join(told) if place[number] >= 0 else "a person says so")
         return reasons
-
-    def _contradicting(self, places: Ints) -> float:
-        """Return the share of candidates, by a sample of them, in which numbers or codes contradict; 0 of none."""
-        columns = self.features(places[anchors(len(places))])
-        contradict = (columns["numbers_contradict"] > 0) | (columns["codes_contradict"] > 0)
-        return float(contradict.mean()) if len(places) else 0.0
 
     @property
     def _keys(self) -> tuple[Ints, Ints]:

@@ -13,15 +13,17 @@ Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.neighbours.cells import PROBES, Cells, Dense, cells_for, centres_of, in_cells, sampled
 from twicetold.neighbours.exact_search import LOWEST, Hits, nearest_rows, rank_in_runs
 from twicetold.neighbours.parallel import serial_products
+
+if TYPE_CHECKING:  # most searches are exact
+    from twicetold.neighbours.cells import Dense
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
 GATHERED = 1 << 22  # numbers of vectors that are gathered at a time for each side of pairs (16 MB)
@@ -74,17 +76,22 @@ class Index:
     Args:
         texts: (M, d) vectors.
         approximate: search in cells, for dense vectors only.
-        probes: cells that are searched for a query, out of about √M.
+        probes: cells that are searched for a query, out of about √M; None: `cells.PROBES`.
 
     Raises:
         ValueError: if `approximate` is used with sparse vectors.
     """
 
-    def __init__(self, texts: Matrix, *, approximate: bool = False, probes: int = PROBES) -> None:
+    def __init__(self, texts: Matrix, *, approximate: bool = False, probes: int | None = None) -> None:
         if approximate and sparse.issparse(texts):
             raise ValueError("an approximate index needs dense vectors: search sparse ones exactly")
-        self.texts, self._probes = texts, probes
-        self._centres = centres_of(texts[sampled(len(self))], cells_for(len(self))) if approximate else None
+        self.texts = texts
+        self._centres: Dense | None = None
+        if approximate:
+            from twicetold.neighbours.cells import PROBES, cells_for, centres_of, sampled
+
+            self._probes = probes or PROBES
+            self._centres = centres_of(texts[sampled(len(self))], cells_for(len(self)))
 
     def __len__(self) -> int:
         return int(self.texts.shape[0])
@@ -124,8 +131,10 @@ class Index:
             hits = nearest_rows(products, (count, len(self)), min(k, len(self)), tile=tile)
         return NearestTexts.of(hits, (count, k))
 
-    def _in_cells(self, centres: Dense, queries: Dense, k: int) -> NearestTexts:
+    def _in_cells(self, centres: "Dense", queries: "Dense", k: int) -> NearestTexts:
         """Return the nearest texts in the cells that each query visits, those of the first one before the others."""
+        from twicetold.neighbours.cells import Cells, in_cells
+
         index, similarity = np.full((len(queries), k), NOBODY), np.full((len(queries), k), LOWEST)
         own, visited = in_cells(queries, self.texts, centres, self._probes)
         for some in (visited[:, :1], visited[:, 1:]):
