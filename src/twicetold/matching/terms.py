@@ -126,8 +126,8 @@ class Terms:
         folded = list(map(plain_numbers, folded))
         shortened = 0
         if not whole:
-            found_in, shortened = long_words(folded, most := most_words(len(folded)))
-            folded = shorten(folded, most, found_in)
+            frequency, shortened = long_words(folded, most := most_words(len(folded)))
+            folded = shorten(folded, most, frequency)
         blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
         known = Vocabulary.merged([block.vocabulary for block in blocks])
         rows = []
@@ -197,11 +197,11 @@ class TermsOfBlock:
     @property
     def vocabulary(self) -> "Vocabulary":
         """Terms of the block."""
-        found_in = {
+        frequency = {
             kind: np.bincount(self.rows[kind].indices, minlength=self.rows[kind].shape[1])
             for kind in ("letters", "words")
         }
-        return Vocabulary(len(self.length), self.names, found_in)
+        return Vocabulary(len(self.length), self.names, frequency)
 
 
 @dataclass(frozen=True)
@@ -211,12 +211,12 @@ class Vocabulary:
     Args:
         texts: N.
         names: by kind the terms, in their order.
-        found_in: texts that have each of the `letters`, trigrams before symbols, and of the `words`.
+        frequency: texts that have each of the `letters`, trigrams before symbols, and of the `words`.
     """
 
     texts: int
     names: Mapping[str, list[str]]
-    found_in: Mapping[str, NDArray[np.int64]]
+    frequency: Mapping[str, NDArray[np.int64]]
 
     @classmethod
     def merged(cls, parts: Sequence["Vocabulary"]) -> "Vocabulary":
@@ -224,11 +224,11 @@ class Vocabulary:
         names = {kind: sorted(set[str]().union(*(part.names[kind] for part in parts))) for kind in parts[0].names}
         whole = cls(sum(part.texts for part in parts), names, {})
         sizes = {"letters": len(names["grams"]) + len(names["marks"]), "words": len(names["words"])}
-        found_in = {kind: np.zeros(size, np.int64) for kind, size in sizes.items()}
+        frequency = {kind: np.zeros(size, np.int64) for kind, size in sizes.items()}
         for part in parts:
-            for kind, total in found_in.items():
-                total[whole.columns(kind, part.names)] += part.found_in[kind]
-        return cls(whole.texts, names, found_in)
+            for kind, total in frequency.items():
+                total[whole.columns(kind, part.names)] += part.frequency[kind]
+        return cls(whole.texts, names, frequency)
 
     @cached_property
     def place(self) -> Mapping[str, Mapping[str, int]]:
@@ -243,7 +243,7 @@ class Vocabulary:
 
     def idf(self, kind: str) -> NDArray[np.float32]:
         """Return (T,) idf of letters or words."""
-        return np.asarray(np.log((1 + self.texts) / (1 + self.found_in[kind])) + 1, np.float32)
+        return np.asarray(np.log((1 + self.texts) / (1 + self.frequency[kind])) + 1, np.float32)
 
     @cached_property
     def _codes(self) -> Mapping[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]:
@@ -262,7 +262,7 @@ class Vocabulary:
         texts, words = len(block.length), len(self.names["words"])
         columns = {kind: self.columns(kind, block.names) for kind in block.rows if kind != "order"}
         rows = {
-            kind: _with_columns(block.rows[kind], column, len(self.found_in.get(kind, self.names.get(kind, ()))))
+            kind: _with_columns(block.rows[kind], column, len(self.frequency.get(kind, self.names.get(kind, ()))))
             for kind, column in columns.items()
         }
         rows["present"] = rows.pop("words")
@@ -319,22 +319,22 @@ def most_words(texts: int) -> int:
 
 def long_words(texts: Iterable[str], most: int) -> tuple[Counter[str], int]:
     """Return how many of the texts with more words than count have each word, and the number of these texts."""
-    found_in, long = Counter[str](), 0
+    frequency, long = Counter[str](), 0
     for text in texts:
         if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
-            found_in.update(words)
+            frequency.update(words)
             long += 1
-    return found_in, long
+    return frequency, long
 
 
-def shorten(texts: Sequence[str], most: int, found_in: Mapping[str, int]) -> list[str]:
+def shorten(texts: Sequence[str], most: int, frequency: Mapping[str, int]) -> list[str]:
     """Leave out of long texts the words that most of these have, as of `long_words`."""
-    return [_shortened(text, most, found_in) if len(text) > 2 * most else text for text in texts]
+    return [_shortened(text, most, frequency) if len(text) > 2 * most else text for text in texts]
 
 
-def _shortened(text: str, most: int, found_in: Mapping[str, int]) -> str:
+def _shortened(text: str, most: int, frequency: Mapping[str, int]) -> str:
     words = set(WORD.findall(text))
-    left_out = words.difference(sorted(words, key=lambda word: (found_in.get(word, 0), word))[:most])
+    left_out = words.difference(sorted(words, key=lambda word: (frequency.get(word, 0), word))[:most])
     return WORD.sub(partial(_unless_in, left_out), text) if left_out else text
 
 
@@ -397,8 +397,8 @@ def _begins(vocabulary: Sequence[str]) -> Csr:
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
     """Return (N, T) TF-IDF of trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
     counts, grams, marks = _letters(folded, list(map(symbols, folded)))
-    found_in = np.bincount(counts.indices, minlength=counts.shape[1])
-    return _weighed(counts, np.asarray(np.log((1 + len(folded)) / (1 + found_in)) + 1, np.float32)), grams + marks
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    return _weighed(counts, np.asarray(np.log((1 + len(folded)) / (1 + frequency)) + 1, np.float32)), grams + marks
 
 
 def _letters(folded: Sequence[str], marks: Sequence[Sequence[str]]) -> tuple[Csr, list[str], list[str]]:
@@ -425,8 +425,8 @@ def _weighed(counts: Csr, idf: NDArray[np.float32]) -> Csr:
 
 def reweighed(terms: Terms, *, letters: NDArray[np.float32], words: NDArray[np.float32]) -> Terms:
     """Return terms with another idf of each letter trigram and of each word, in place of those of these texts."""
-    found_in = np.bincount(terms.letters.indices, minlength=terms.letters.shape[1])
-    factor = letters / (np.log((1 + terms.letters.shape[0]) / (1 + found_in)) + 1)
+    frequency = np.bincount(terms.letters.indices, minlength=terms.letters.shape[1])
+    factor = letters / (np.log((1 + terms.letters.shape[0]) / (1 + frequency)) + 1)
     rows = terms.letters.copy()
     rows.data *= factor.astype(np.float32)[rows.indices]
     weighted = terms.present.multiply(words).tocsr().astype(np.float32)

@@ -112,3 +112,15 @@ def test_candidates_are_the_same_however_many_texts_ask_at_a_time(monkeypatch):
     in_parts = candidates(terms)
     np.testing.assert_array_equal(in_parts.key, at_once.key)
     np.testing.assert_array_equal(in_parts.lexical, at_once.lexical)
+
+
+@pytest.mark.parametrize("split", [None, 300])
+@pytest.mark.parametrize("posted", [1, 7, 200])
+def test_candidates_by_terms_do_not_depend_on_how_many_texts_are_held_by_term(posted, split, monkeypatch):
+    terms = Terms.of(FEW_WORDS)  # many of which are as near to a text as others are
+    whole = candidates(terms, split=split)
+    monkeypatch.setattr(module, "POSTED", posted)
+    parts = candidates(terms, split=split)
+    assert parts.unfinished == whole.unfinished
+    for name in ("left", "right", "lexical"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

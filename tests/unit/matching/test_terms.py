@@ -1,10 +1,13 @@
 """Terms of texts: folding, codes that other signs break up, and what is not compared."""
 
+import csv
 import re
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from twicetold.features import letter_tfidf
 from twicetold.matching import terms as module
@@ -137,3 +140,22 @@ def test_of_long_texts_the_words_that_most_of_them_have_are_left_out_and_the_tex
     assert kept == [{"blue", "hat", "a"}, {"coat", "green", "a"}, {"a", "red", "tent"}]
     assert (terms.shortened, terms.symbols.nnz + terms.signs.nnz) == (2, 1)
     assert (whole.shortened, whole.present.nnz) == (0, 13)
+
+
+@pytest.mark.parametrize("read", [1, 5, 64])
+def test_terms_do_not_depend_on_how_many_texts_are_read_at_a_time(read, monkeypatch):
+    with Path("examples/questions.csv").open() as file:
+        texts = [row["question"] for row in csv.DictReader(file)][:90]
+    texts += ["", "Sony TX-SR706 16gb", "sony txsr706, $5", "play station 4", "playstation 4", "C++ §3", "東京1丁目"]
+    whole = Terms.of(texts)
+    monkeypatch.setattr(module, "READ", read)
+    parts = Terms.of(texts)
+    for name, column in vars(whole).items():
+        other = getattr(parts, name)
+        if name == "order":  # which pair of words a column is says nothing
+            column, other = (rows @ rows.T for rows in (column, other))
+        if sparse.issparse(column):
+            assert column.shape == other.shape
+            assert abs(column - other).nnz == 0, name
+        else:
+            np.testing.assert_array_equal(column, other)
