@@ -103,16 +103,9 @@ class Pairs:
 
     def where(self, kept: slice | NDArray[np.bool_ | np.integer]) -> "Pairs":
         """Return some of the pairs, by a mask, a slice or their positions."""
-        return self._with(lambda name, column: column[kept])
-
-    def before(self, others: "Pairs") -> "Pairs":
-        """Return these pairs and others of the same texts."""
-        return self._with(lambda name, column: np.append(column, getattr(others, name)))
-
-    def _with(self, change: Callable[[str, NDArray[Any]], NDArray[Any]]) -> "Pairs":
-        columns = {name: getattr(self, name) for name in ("left", "right", "lexical", "cosine", "score")}
-        changed: dict[str, Any] = {name: change(name, column) for name, column in columns.items() if column is not None}
-        return replace(self, **changed)
+        names = ("left", "right", "lexical", "cosine", "score")
+        columns: dict[str, Any] = {name: column for name in names if (column := getattr(self, name)) is not None}
+        return replace(self, **{name: column[kept] for name, column in columns.items()})
 
 
 class ScoredTexts(Protocol):

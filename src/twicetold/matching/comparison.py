@@ -153,6 +153,12 @@ class View:
         return replace(self, pairs=self.pairs.where(places), standings=among)
 
     @cached_property
+    def alone(self) -> Mapping[str, Standing]:
+        """Standings of the candidates among these alone: others than `standings` where candidates were left out."""
+        whole = all(standing.number.sum() == 2 * len(self.pairs) for standing in self.standings.values())
+        return self.standings if whole else standings(self.pairs)
+
+    @cached_property
     def columns(self) -> dict[str, Column]:
         """(C,) features of the candidates."""
         return pair_features(self.terms, self.pairs, self.standings)
@@ -453,32 +459,13 @@ class Comparison:
         columns: dict[str, Column] = {}
         for view, prefix in zip(self.views, ("", ROW), strict=False):
             new = _scored(view.at(left, right).pairs, None if prefix else self.model)
-            found, around = pair_features(view.terms, new, {}), _around(new, view.pairs)
-            mine = slice(len(new))
-            for name, standing in standings(around).items():
-                standing = replace(standing.at(mine), middle=view.standings[name].middle)
-                found |= standing.columns(name, around.left[mine], around.right[mine], getattr(new, name))
+            found, place = pair_features(view.terms, new, {}), np.arange(len(new))
+            for name, standing in view.alone.items():
+                similarity, standing = getattr(new, name), replace(standing, middle=view.standings[name].middle)
+                joined = standing.joined(view.pairs, new.left, new.right, getattr(view.pairs, name), similarity)
+                found |= joined.columns(name, place, len(new) + place, similarity)
             columns |= {f"{prefix}{name}": column for name, column in found.items()}
         return self.matcher.log_odds(columns)
-
-
-def _around(new: Pairs, pairs: Pairs) -> Pairs:
-    """Return P pairs and after them the candidates of each one's texts, with texts of its own for each pair."""
-    count, ends = len(new), np.concatenate([new.left, new.right])
-    node, places, owners = np.arange(2 * count), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for order, first in pairs.by_text:
-        number = first[ends + 1] - first[ends]
-        place = np.arange(number.sum()) + np.repeat(first[ends] - np.append(0, np.cumsum(number)[:-1]), number)
-        places.append(order[place])
-        owners.append(np.repeat(node, number))
-    place, owner = np.concatenate(places), np.concatenate(owners)
-    others = 2 * count + np.arange(len(place))
-    return replace(
-        new.before(pairs.where(place)),
-        count=2 * count + len(place),
-        left=np.append(node[:count], owner),
-        right=np.append(node[count:], others),
-    )
 
 
 def _named(columns: Sequence[Mapping[str, Column]]) -> dict[str, Column]:

@@ -230,6 +230,33 @@ class Standing:
         """Return that of some of the pairs."""
         return replace(self, rank=self.rank[:, places])
 
+    def joined(self, pairs: Pairs, left: Rows, right: Rows, known: Column, similarity: Column) -> "Standing":
+        """Return that of E further pairs, each as if it alone joined those of its two texts, which are 2E places.
+
+        Args:
+            pairs: P of this standing.
+            left: (E,) texts.
+            right: (E,) the others.
+            known: (P,) similarity of the pairs.
+            similarity: (E,) of the further ones.
+        """
+        text, value = np.append(left, right), np.tile(similarity, 2)
+        others, best = self.number[text], np.minimum(self.best[text], value)
+        rank, total = np.zeros(len(text), np.int32), value.astype(np.float64)
+        for order, first in pairs.by_text:
+            number = first[text + 1] - first[text]
+            owner, near = np.repeat(np.arange(len(text)), number), known[order[_runs_of(first[text], number)]]
+            rank += np.bincount(owner[near > value[owner]], minlength=len(text)).astype(np.int32)
+            total += np.bincount(owner, near, minlength=len(text))
+        return Standing(
+            rank.reshape(2, -1),
+            np.where(others > 0, np.maximum(self.best[text], value), value),
+            np.where(others > 1, np.maximum(self.second[text], best), best * (others > 0)),
+            total.astype(np.float32),
+            others + 1,
+            self.middle,
+        )
+
     def columns(self, name: str, left: Rows, right: Rows, similarity: Column) -> dict[str, Column]:
         """Return the similarity and features by name.
 
@@ -281,6 +308,11 @@ def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
     there = number > place
     found[there] = ranked[first[:-1][there] + place]
     return found
+
+
+def _runs_of(first: Rows, number: Rows) -> Rows:
+    """Return the numbers from the first one on, so many of each run."""
+    return np.asarray(np.arange(number.sum()) + np.repeat(first - (np.cumsum(number) - number), number), np.int64)
 
 
 def _runs(text: Rows, value: Column) -> Rows:
