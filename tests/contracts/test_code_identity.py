@@ -136,7 +136,7 @@ REACH = {
     "twicetold/evaluation/inputs twicetold/evaluation/ranking": "all all all",
     "twicetold/evaluation/all_pairs twicetold/evaluation/score_scale twicetold/evaluation/tiles": "all all none",
     "twicetold_lab/evaluation/selection": "all all none",
-    "twicetold/neighbours/components": "all all none",
+    "twicetold/neighbours/cells twicetold/neighbours/components twicetold/neighbours/sample": "all all all",
     "twicetold/neighbours/exact_search twicetold/neighbours/nearest twicetold/neighbours/parallel": "all all all",
     # what compares pairs: an evaluation moves the numbers of the matcher by validation where `matched` names its model
     "twicetold/matching/pair_features twicetold/matching/terms twicetold/tables/notation": "some some some",

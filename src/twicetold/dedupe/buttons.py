@@ -1,16 +1,13 @@
 """Questions in a notebook: two texts with what differs marked, and a button for each answer."""
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ipywidgets import HTML, Button, HBox, Label, VBox
 
 from twicetold.dedupe.constraints import Contradiction
 from twicetold.dedupe.html_table import NOT_MATHS
 from twicetold.printable import changes_in_brief, counted
-
-if TYPE_CHECKING:
-    from twicetold.dedupe.questions import Question, Questions
 
 ANSWERS = {"the same": True, "different": False, "cannot say": None}
 """By the label of its button."""
@@ -21,12 +18,12 @@ class QuestionButtons(VBox):
     """Questions one after another, answered by buttons; they go on where earlier answers stopped.
 
     Args:
-        questions: that are asked, and that keep the answers.
+        questions: `questions.Questions` that are asked, and that keep the answers.
     """
 
-    def __init__(self, questions: "Questions") -> None:
+    def __init__(self, questions: Any) -> None:
         self._questions = questions
-        self._asked: Question | None = None
+        self._asked: Any = None
         self._texts, self._said = HTML(), Label()
         self._answers = [Button(description=label) for label in ANSWERS]
         for button in self._answers:
@@ -51,7 +48,7 @@ class QuestionButtons(VBox):
         except ValueError:
             self._said.value = "There is no answer to take back."
 
-    def _show(self, asked: "Question | None") -> None:
+    def _show(self, asked: Any) -> None:
         self._asked = asked
         for button in self._answers:
             button.disabled = asked is None

@@ -73,4 +73,5 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "EXACT_UP_TO", 100)
     monkeypatch.setattr(cells, "PROBES", 4)
     monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)
+    monkeypatch.setattr("twicetold.neighbours.dense_join.PROBES", 4)
     return {"memory": 100_000}
