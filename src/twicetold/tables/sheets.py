@@ -7,6 +7,7 @@ also those that a spreadsheet program would take for formulas or links.
 import io
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import IO, Any
 
@@ -39,7 +40,6 @@ class Sheet(Parquet):
     def __init__(self, stream: IO[bytes]) -> None:
         with naming_the_extra("an .xlsx file"):
             import fastexcel
-        stream.seek(0)
         try:
             sheet = fastexcel.read_excel(stream.read()).load_sheet(0).to_arrow()
         except (fastexcel.FastExcelError, pa.ArrowException) as error:
@@ -51,7 +51,7 @@ class Sheet(Parquet):
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`; row 1 has the names of the columns."""
         for block, bad in super().blocks(texts, columns=columns):
-            yield Block(block.table, block.lines + 1), [each._replace(place=each.place + 1) for each in bad]
+            yield replace(block, lines=block.lines + 1), [each._replace(place=each.place + 1) for each in bad]
 
 
 class SheetWriter(Writer):

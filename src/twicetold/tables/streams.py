@@ -100,6 +100,7 @@ def reading(file: str | Path, *, whole: bool = False) -> Iterator[IO[bytes]]:
             spool = stack.enter_context(tempfile.TemporaryFile())
             with naming(file):
                 shutil.copyfileobj(stream, spool)
+            spool.seek(0)
             stream = spool
         yield stream
 
