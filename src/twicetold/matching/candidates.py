@@ -225,37 +225,27 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
     frequency, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
-    asking, unfinished = asked_terms(both, frequency)
+    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
+    asking = sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr"))
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
         starts = range(base.start, base.stop, POSTED)
         columns = ((start, _of_terms(both, slice(start, min(start + POSTED, base.stop)), asked)) for start in starts)
-        ends = near_by_terms(asking[asks], asks.start, columns, frequency, nearest=nearest)
+        ends = _near_by_terms(asking[asks], asks.start, columns, frequency, nearest=nearest)
         found.append(_keys(*ends, both.shape[0]))
-    return np.unique(np.concatenate(found)), unfinished
+    return np.unique(np.concatenate(found)), sum(cut for _, cut in blocks)
 
 
-def asked_terms(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
-    """Return the entries of (N, T) rows by which these ask, and the number of unfinished texts as of `Ends`.
-
-    Args:
-        both: rows as of `lexical_rows`.
-        frequency: (T,) number of texts that have a term.
-    """
-    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
-    return sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr")), sum(cut for _, cut in blocks)
-
-
-def near_by_terms(
+def _near_by_terms(
     asking: Csr, first: int, bases: Iterable[tuple[int, Csr]], frequency: NDArray[np.int64], *, nearest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return texts that ask and the nearest of each.
 
     Args:
-        asking: (n, T) entries as of `asked_terms`.
+        asking: (n, T) entries of rows as of `lexical_rows`, by which these texts ask.
         first: number of the first of these texts.
         bases: blocks of texts, with the number of each one's first text and (T, b) what terms they have.
-        frequency: (T,) as of `asked_terms`.
+        frequency: (T,) number of texts that have a term.
         nearest: of a text.
     """
     ends = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]

@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.features.cached import diagonal
-from twicetold.features.distinct_words import split
 from twicetold.features.folded import symbols
 from twicetold.features.rows import weighted
-from twicetold.features.word_hashing import WordHashing, as_strings, letter_grams
+from twicetold.features.word_hashing import WordHashing
 from twicetold.normal_form import HAN_AND_KANA, normal_form
 from twicetold.tables.notation import MINUS, plain_numbers
 
@@ -124,10 +123,7 @@ class Terms:
     def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
         """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
         folded = list(map(plain_numbers, folded))
-        shortened = 0
-        if not whole:
-            frequency, shortened = long_words(folded, most := most_words(len(folded)))
-            folded = shorten(folded, most, frequency)
+        folded, shortened = (folded, 0) if whole else _shortened(folded)
         blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
         known = Vocabulary.merged([block.vocabulary for block in blocks])
         rows = []
@@ -312,30 +308,23 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
-def most_words(texts: int) -> int:
-    """Return the number of words of a text of so many that count, so that `WORDS` are left in all, or `FEWEST`."""
-    return max(FEWEST, WORDS // max(texts, 1))
+def _shortened(texts: list[str]) -> tuple[list[str], int]:
+    """Leave out of long texts the words that most of these have, so that `WORDS` are left in all, or `FEWEST` of each.
 
-
-def long_words(texts: Iterable[str], most: int) -> tuple[Counter[str], int]:
-    """Return how many of the texts with more words than count have each word, and the number of these texts."""
-    frequency, long = Counter[str](), 0
-    for text in texts:
+    Returns:
+        The texts, and the number of those that have fewer words than before.
+    """
+    most = max(FEWEST, WORDS // max(len(texts), 1))
+    long, frequency = [], Counter[str]()
+    for row, text in enumerate(texts):
         if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
+            long.append(row)
             frequency.update(words)
-            long += 1
-    return frequency, long
-
-
-def shorten(texts: Sequence[str], most: int, frequency: Mapping[str, int]) -> list[str]:
-    """Leave out of long texts the words that most of these have, as of `long_words`."""
-    return [_shortened(text, most, frequency) if len(text) > 2 * most else text for text in texts]
-
-
-def _shortened(text: str, most: int, frequency: Mapping[str, int]) -> str:
-    words = set(WORD.findall(text))
-    left_out = words.difference(sorted(words, key=lambda word: (frequency.get(word, 0), word))[:most])
-    return WORD.sub(partial(_unless_in, left_out), text) if left_out else text
+    for row in long:
+        words = set(WORD.findall(texts[row]))
+        left_out = words.difference(sorted(words, key=lambda word: (frequency[word], word))[:most])
+        texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
+    return texts, len(long)
 
 
 def _unless_in(words: set[str], match: re.Match[str]) -> str:
@@ -397,25 +386,20 @@ def _begins(vocabulary: Sequence[str]) -> Csr:
 def letter_rows(folded: Sequence[str]) -> tuple[Csr, list[str]]:
     """Return (N, T) TF-IDF of trigrams and symbols, of unit length, of texts in their normal form, and these terms."""
     counts, grams, marks = _letters(folded, list(map(symbols, folded)))
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    return _weighed(counts, np.asarray(np.log((1 + len(folded)) / (1 + frequency)) + 1, np.float32)), grams + marks
+    frequency = {"letters": np.bincount(counts.indices, minlength=counts.shape[1])}
+    return _weighed(counts, Vocabulary(len(folded), {}, frequency).idf("letters")), grams + marks
 
 
 def _letters(folded: Sequence[str], marks: Sequence[Sequence[str]]) -> tuple[Csr, list[str], list[str]]:
     """Return (N, T) counts of trigrams and, after these, of symbols; and both sorts of terms."""
-    hashing = WordHashing(3)
-    some = list(split(folded)) if any(map(WORD.search, folded)) else []
-    found = [np.empty(0, np.uint64), *(letter_grams(chunk.distinct, 3)[0] for chunk in some)]
-    hashing.letter_grams_, hashing.words_, hashing.pairs_ = (
-        as_strings(np.unique(np.concatenate(found)), 3),
-        [],
-        found[0],
-    )
+    counts, grams = sparse.csr_array((len(folded), 0), dtype=np.float32), list[str]()
+    if any(map(WORD.search, folded)):
+        hashing = WordHashing(3).fit(folded)
+        counts, grams = hashing.transform(folded).to_scipy(), hashing.letter_grams_
     number, lengths, names = _numbered(marks)
     row = np.repeat(np.arange(len(lengths)), lengths)
     of_marks = sparse.csr_array((np.ones(len(row), np.float32), (row, number)), (len(folded), len(names)))
-    counts = hashing.transform(folded).to_scipy() if some else sparse.csr_array((len(folded), 0), dtype=np.float32)
-    return sparse.csr_array(sparse.hstack([counts, of_marks], "csr")), hashing.letter_grams_, names
+    return sparse.csr_array(sparse.hstack([counts, of_marks], "csr")), grams, names
 
 
 def _weighed(counts: Csr, idf: NDArray[np.float32]) -> Csr:
