@@ -27,7 +27,6 @@ WORDS: dict[str, tuple[str, str, Any, Any]] = {
         4 * 10**9,
         lambda match: int(float(match[1]) * UNITS[match[2]]),
     ),
-    "exact": ("yes|no", "yes or no", False, lambda match: match[0] == "yes"),
 }
 """Keys of --folder: how a value is spelt, the same in words, the default, and what a value stands for."""
 
@@ -92,7 +91,6 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -
         skip_bad=common.skip_bad,
         drop=common.drop,
         delimiter=file_format(common.format)["delimiter"],
-        exact=words["exact"],
         memory=memory,
     )
 

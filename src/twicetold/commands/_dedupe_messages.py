@@ -173,7 +173,4 @@ def of_folder(result: "FolderGroups") -> list[str]:
     """Return the summary of a folder."""
     summary = result.summary
     lines = [f"warning: {each}" for each in summary.warnings]
-    lines += of_summary(summary, dropped=summary.counts.texts - result.groups)
-    if result.cells == 0:
-        lines.append("no link was missed: all pairs of texts that could be links were compared")
-    return lines
+    return [*lines, *of_summary(summary, dropped=summary.counts.texts - result.groups)]

@@ -8,13 +8,14 @@
    `twicetold.neighbours.grouping` and from must-link and cannot-link pairs (`constraints`).
 4. Each group has a representative (`groups`), and a person is warned of doubtful groups (`caution`).
 
-`twicetold.staged` does so for a folder: by this function where a matcher compares, else out of core.
+`twicetold.staged` does so for a folder, by this function; texts of many rows have been compared in blocks by then.
 
 Shape letters: n texts, m distinct texts.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from twicetold.tables.columns import strings_of
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
+if TYPE_CHECKING:
+    from twicetold.matching.comparison import Comparison
+
 
 def dedupe(
     model: LoadedModel,
@@ -38,6 +42,7 @@ def dedupe(
     *,
     encoded: Callable[[], Vectors] | None = None,
     progress: Progress | None = None,
+    comparison: "Comparison | None" = None,
 ) -> TextGroups:
     """Group duplicates; nothing is dropped.
 
@@ -47,6 +52,7 @@ def dedupe(
         options: what is a link, and what becomes of links.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
         progress: is called with a description of each step.
+        comparison: of the distinct texts by the matcher, if they have been compared.
 
     Raises:
         TypeError: if this family scores pairs only, or one text is given in place of several.
@@ -60,7 +66,7 @@ def dedupe(
 
         truth = KnownGroups.of(len(texts), options.truth)
     progress = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress, comparison=comparison)
     distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None
     links, codes, candidates = prepared.grouped(progress)
     represented, probability = representatives(

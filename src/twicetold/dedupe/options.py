@@ -5,7 +5,7 @@ a test compares both and the table of the guide with the list.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, get_args
 
 from twicetold.errors import require_number
 from twicetold.matching.senses import SENSES, Sense
@@ -25,12 +25,7 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-OF_STAGES = {  # of a folder of parts, with the options that they depend on
-    "model": ("precision", "threshold", "rule"),
-    "compare": ("sense", "same", "within", "also"),
-    "group": ("rule", "keep"),
-}
-OF_FOLDERS = frozenset(name for names in OF_STAGES.values() for name in names)
+OF_FOLDERS = frozenset({"precision", "threshold", "sense", "rule", "keep", "same", "within", "also"})
 
 
 @dataclass(frozen=True)
@@ -131,8 +126,3 @@ class Choices(TypedDict, total=False):
 
 
 DEFAULTS = DedupeOptions()
-
-
-def of_stage(options: DedupeOptions, stage: str) -> list[Any]:
-    """Return values of the options on which a stage of a folder depends."""
-    return [getattr(options, name) for name in OF_STAGES[stage]]

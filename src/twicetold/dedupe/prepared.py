@@ -73,6 +73,7 @@ class Prepared:
         *,
         progress: Progress,
         encoded: Callable[[], Vectors] | None = None,
+        comparison: "Comparison | None" = None,
     ) -> "Prepared":
         """See `dedupe` for arguments and errors."""
         texts = texts_of(texts)
@@ -89,10 +90,10 @@ class Prepared:
         progress("looking for exact duplicates")
         plain = DistinctTexts.of(texts)
         if not by_matcher:
-            _require_vectors(model, plain)
+            require_vectors(model, plain.texts)
         distinct = _separated(plain, limits, constraints, [codes_of(normal_form(column)) for column in also], progress)
         constraints = None if constraints is None else constraints.of_distinct(distinct.place)
-        vectors, comparison, same = None, None, None
+        vectors, same = None, None
         if encoded is not None:
             vectors = of_rows(encoded(), distinct.rows)
         elif limits is not None or not by_matcher or options.sense == "topic":
@@ -101,7 +102,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
-            comparison = _compared(model, distinct, options, limits, vectors, also, thresholds, progress)
+            comparison = comparison or _compared(model, distinct, options, limits, vectors, also, thresholds, progress)
             if options.precision is None and thresholds.matched and thresholds.unlike(comparison.columns):
                 thresholds = thresholds.without_validation(constraints)
                 progress(f"these texts are unlike those of the labels: {thresholds.in_words}")
@@ -183,8 +184,13 @@ def _constraints(count: int, options: DedupeOptions) -> "Constraints | None":
     return Constraints.of(count, *pairs)
 
 
-def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
-    if not model.trained.read(distinct.texts[:1]).searchable:
+def require_vectors(model: LoadedModel, texts: Sequence[str]) -> None:
+    """Check that a model can search among such texts.
+
+    Raises:
+        TypeError: if it scores pairs only.
+    """
+    if not model.trained.read(texts[:1]).searchable:
         raise TypeError(
             f"{model.folder} scores pairs only: it has no vector per text to search with. Give a model that has one, "
             "such as static or tfidf, and score pairs with this one (predict_proba, or the command pairs)"

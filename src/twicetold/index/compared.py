@@ -119,7 +119,7 @@ class ComparedTexts:
     def _similar(self, texts: list[str], left: Ints, right: Ints) -> tuple[Terms, dict[str, Column]]:
         """Return terms of texts, and the (P,) similarities of pairs of them by name."""
         terms, vectors = self._rarity.terms(normal_form(texts)), member_vectors(self.model.trained, texts)
-        rows = {"lexical": lexical_rows(terms)} | ({} if vectors is None else {"cosine": vectors})
+        rows = {"lexical": lexical_rows(terms.letters, terms.words)} | ({} if vectors is None else {"cosine": vectors})
         return terms, {name: np.round(pair_dots(each, left, right), DECIMALS) for name, each in rows.items()}
 
     def _log_odds(self, texts: Sequence[str], itself: Ints, near: Hits, query: Ints, other: Ints) -> Floats:

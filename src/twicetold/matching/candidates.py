@@ -143,10 +143,15 @@ def candidates(
         among: a function from (N, T) rows as of `lexical_rows` to the pairs to take; None: the nearest texts.
         near: the nearest by vectors, as of `near_by_vectors`; None: they are searched for.
     """
-    both = lexical_rows(terms)
+    both = lexical_rows(terms.letters, terms.words)
     ends = nearest_pairs(both, vectors, nearest=nearest, split=split, near=near) if among is None else among(both)
     pairs = similarities(both, vectors, ends)
     del both, ends  # a copy of the pairs takes as much memory
+    return like_enough(pairs)
+
+
+def like_enough(pairs: Pairs) -> Pairs:
+    """Return those of the pairs that have either similarity."""
     keep = pairs.lexical >= LEAST
     if pairs.cosine is not None:
         keep |= pairs.cosine >= LEAST_VECTORS
@@ -177,9 +182,8 @@ def nearest_pairs(
     return Ends(left, right, unfinished)
 
 
-def lexical_rows(terms: Terms, texts: NDArray[np.int64] | None = None) -> Csr:
-    """Return (N, T) rows whose dot products are c; of some texts alone, if they are given."""
-    letters, words = (rows if texts is None else rows[texts] for rows in (terms.letters, terms.words))
+def lexical_rows(letters: Csr, words: Csr) -> Csr:
+    """Return (N, T) rows whose dot products are c, of rows as of `Terms`."""
     size, indptr = letters.nnz + words.nnz, letters.indptr.astype(np.int64) + words.indptr
     data, indices = np.empty(size, np.float32), np.empty(size, np.int32)
     for start in range(0, letters.shape[0], READ):  # a second copy would be large
@@ -225,18 +229,18 @@ def _sides(count: int, split: int | None) -> list[tuple[slice, slice]]:
 def _by_terms(both: Csr, nearest: int, split: int | None) -> tuple[Keys, int]:
     """Return keys of queries and their neighbours, and the number of unfinished texts as of `Ends`."""
     frequency, found = np.bincount(both.indices, minlength=both.shape[1]), [np.empty(0, np.int64)]
-    blocks = [_heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
+    blocks = [heaviest(both[start : start + READ], frequency) for start in range(0, max(both.shape[0], 1), READ)]
     asking = sparse.csr_array(sparse.vstack([rows for rows, _ in blocks], format="csr"))
     asked = np.bincount(asking.indices, minlength=both.shape[1]) > 0
     for asks, base in _sides(both.shape[0], split):
         starts = range(base.start, base.stop, POSTED)
-        columns = ((start, _of_terms(both, slice(start, min(start + POSTED, base.stop)), asked)) for start in starts)
-        ends = _near_by_terms(asking[asks], asks.start, columns, frequency, nearest=nearest)
-        found.append(_keys(*ends, both.shape[0]))
+        columns = ((start, of_terms(both, slice(start, min(start + POSTED, base.stop)), asked)) for start in starts)
+        ends = near_by_terms(asking[asks], asks.start, columns, frequency, nearest=nearest)
+        found.append(keys_of(*ends, both.shape[0]))
     return np.unique(np.concatenate(found)), sum(cut for _, cut in blocks)
 
 
-def _near_by_terms(
+def near_by_terms(
     asking: Csr, first: int, bases: Iterable[tuple[int, Csr]], frequency: NDArray[np.int64], *, nearest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return texts that ask and the nearest of each.
@@ -274,7 +278,7 @@ def _near_by_terms(
     return row[kept], near[kept]
 
 
-def _of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
+def of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
     """Return (T, b) which texts of a block have the terms that any text asks for."""
     blocks = []
     for start in range(base.start, base.stop, READ):
@@ -285,7 +289,7 @@ def _of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
     return sparse.csr_array(sparse.vstack(blocks, format="csr")).T.tocsr()
 
 
-def _keys(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> Keys:
+def keys_of(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> Keys:
     """Return one number for both texts of each pair."""
     return np.minimum(one, other) * count + np.maximum(one, other)
 
@@ -311,7 +315,7 @@ def _largest(product: Csr, nearest: int) -> NDArray[np.int64]:
     return keep[np.fromiter(chain.from_iterable(parts), np.int64)]
 
 
-def _heaviest(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
+def heaviest(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
     """Take the heaviest entries of each row that are not common, up to `ASKED` of its squared length and `MOST` texts.
 
     Args:
@@ -358,5 +362,5 @@ def near_by_vectors(vectors: NDArray[np.float32], *, nearest: int = NEAREST, spl
             row = np.arange(asks.start + start, asks.start + start + len(column))[:, None]
             row, column = np.broadcast_to(row, column.shape), column + base.start
             keep = (column >= base.start) & (row != column)
-            found.append(_keys(row[keep], column[keep], len(vectors)))
+            found.append(keys_of(row[keep], column[keep], len(vectors)))
     return np.unique(np.concatenate(found))

@@ -23,6 +23,7 @@ from scipy.special import expit, logit
 from twicetold.matching.candidates import (
     EXACT,
     NEAREST,
+    READ,
     Ends,
     Pairs,
     ScoredTexts,
@@ -138,7 +139,7 @@ class View:
     def at(self, left: Ints, right: Ints, unfinished: int = 0) -> "View":
         """Return the same with other pairs."""
         texts, place = np.unique(np.append(left, right), return_inverse=True)
-        lexical = pair_dots(lexical_rows(self.terms, texts), *place.reshape(2, -1))
+        lexical = pair_dots(lexical_rows(self.terms.letters[texts], self.terms.words[texts]), *place.reshape(2, -1))
         cosine = None if self.vectors is None else pair_dots(self.vectors, left, right)
         return replace(self, pairs=Pairs(len(self.terms.length), left, right, lexical, cosine, unfinished))
 
@@ -268,10 +269,14 @@ class Comparison:
     @property
     def blank(self) -> int:
         """Number of texts without a word, a symbol or a vector, so that they are like no other."""
-        there = np.diff(self.terms.letters.indptr) > 0  # symbols are terms of these, too
-        if self.vectors is not None:
-            there |= self.vectors.any(axis=1)
-        return len(there) - int(np.count_nonzero(there))
+        blank = 0
+        for start in range(0, len(self), READ):
+            some = slice(start, min(start + READ, len(self)))
+            there = np.diff(self.terms.letters[some].indptr) > 0  # symbols are terms of these, too
+            if self.vectors is not None:
+                there |= self.vectors[some].any(axis=1)
+            blank += len(there) - int(np.count_nonzero(there))
+        return blank
 
     @property
     def approximate(self) -> bool:

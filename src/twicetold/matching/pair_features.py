@@ -50,6 +50,8 @@ def pair_features(terms: Terms, pairs: Pairs, among: "Mapping[str, Standing] | N
 
 def features_of_texts(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     """Return the features of two texts alone."""
+    texts, place = np.unique(np.append(left, right), return_inverse=True)
+    terms, (left, right) = terms.at(texts), place.reshape(2, -1)  # few texts stay in cache, and files are read once
     parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
     return {name: column for part in parts for name, column in part.items()}
 
@@ -80,7 +82,7 @@ def _similar(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
 
 def _words(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     """Find words that both have, one alone, or in another spelling; rarity is a share of that of a text's own word."""
-    top = float(np.log((1 + terms.present.shape[0]) / 2) + 1)
+    top = float(np.log((1 + terms.texts) / 2) + 1)
     one, other = terms.present[left], terms.present[right]
     shared = one.multiply(other).tocsr()
     only_one, only_other = (one - shared).tocsr(), (other - shared).tocsr()
@@ -245,7 +247,7 @@ class Standing:
         rank, total = np.zeros(len(text), np.int32), value.astype(np.float64)
         for order, first in pairs.by_text:
             number = first[text + 1] - first[text]
-            owner, near = np.repeat(np.arange(len(text)), number), known[order[_runs_of(first[text], number)]]
+            owner, near = np.repeat(np.arange(len(text)), number), known[order[runs_of(first[text], number)]]
             rank += np.bincount(owner[near > value[owner]], minlength=len(text)).astype(np.int32)
             total += np.bincount(owner, near, minlength=len(text))
         return Standing(
@@ -310,7 +312,7 @@ def _at(ranked: Column, first: Rows, number: Rows, place: int) -> Column:
     return found
 
 
-def _runs_of(first: Rows, number: Rows) -> Rows:
+def runs_of(first: Rows, number: Rows) -> Rows:
     """Return the numbers from the first one on, so many of each run."""
     return np.asarray(np.arange(number.sum()) + np.repeat(first - (np.cumsum(number) - number), number), np.int64)
 

@@ -52,6 +52,10 @@ CROWD = 100  # words that a deletion makes equal; more are not compared (ordinar
 READ = 1 << 14  # texts whose terms are held as strings
 WORDS, FEWEST = 3_000_000, 60  # distinct words of all texts, and those of a text that always count
 SEARCHED = 1 << 20  # letters in which codes are searched for at a time
+OF_TEXTS = (  # names of rows
+    *("letters", "words", "present", "order", "joined", "numbers", "units", "measures", "codes", "contained"),
+    *("symbols", "signs", "prefix", "length"),
+)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of hashes
 
 
@@ -60,6 +64,7 @@ class Terms:
     """Terms of N texts, as rows.
 
     Args:
+        texts: N; of some of the texts, that of all.
         letters: (N, T) TF-IDF of letter trigrams, of unit length.
         grams: the trigrams.
         words: (N, W) TF-IDF of words, of unit length.
@@ -84,6 +89,7 @@ class Terms:
         length: (N,) letters and digits.
     """
 
+    texts: int
     letters: Csr
     grams: list[str]
     words: Csr
@@ -119,18 +125,24 @@ class Terms:
         """
         return cls.of_folded(normal_form(texts))
 
+    def at(self, texts: NDArray[np.int64]) -> "Terms":
+        """Return those of some of the texts."""
+        return replace(self, **{name: getattr(self, name)[texts] for name in OF_TEXTS})
+
     @classmethod
     def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
         """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
         folded = list(map(plain_numbers, folded))
-        folded, shortened = (folded, 0) if whole else _shortened(folded)
+        most = most_words(len(folded))
+        long, frequency = ([], Counter[str]()) if whole else long_texts(folded, most)
+        shorten(folded, long, frequency, most)
         blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
         known = Vocabulary.merged([block.vocabulary for block in blocks])
         rows = []
         while blocks:  # each is freed
             rows.append(known.rows(blocks.pop(0)))
-        stacked = {name: _stacked([each.pop(name) for each in rows]) for name in tuple(rows[0])}
-        return known.terms(stacked, shortened)
+        of_all = {name: stacked([each.pop(name) for each in rows]) for name in tuple(rows[0])}
+        return known.terms(of_all, known.forms(of_all.pop("halves")), len(long))
 
 
 @dataclass(frozen=True)
@@ -279,15 +291,19 @@ class Vocabulary:
         rows["contained"] = _ones(block.numeric[text], code, (texts, len(self.names["codes"])))
         return {**rows, "prefix": block.prefix, "length": block.length}
 
-    def terms(self, rows: Mapping[str, Any], shortened: int) -> Terms:
-        """Return terms of the N texts, from their rows as of `rows`."""
+    def forms(self, halves: NDArray[np.int64]) -> dict[str, Any]:
+        """Return what `Terms` has of forms of the words, from cells of `halves`, some of which are given twice."""
         words = self.names["words"]
         spelt, crowded = _spelt(words)
-        whole, half = np.divmod(rows["halves"], max(len(words), 1))
-        square = {"spelt": spelt, "begins": _begins(words), "halves": _ones(whole, half, (len(words),) * 2)}
-        idf, grams = self.idf("words"), self.names["grams"] + self.names["marks"]
-        of_words = {"grams": grams, "idf": idf, "vocabulary": words, "crowded": crowded, "shortened": shortened}
-        return Terms(**{**rows, **square, **of_words})
+        whole, half = np.divmod(halves, max(len(words), 1))
+        halved = _ones(whole, half, (len(words),) * 2)
+        return {"spelt": spelt, "begins": _begins(words), "halves": halved, "crowded": crowded}
+
+    def terms(self, rows: Mapping[str, Any], forms: Mapping[str, Any], shortened: int) -> Terms:
+        """Return terms of the N texts, from their rows as of `rows`, and `forms`."""
+        grams = self.names["grams"] + self.names["marks"]
+        of_all = {"texts": self.texts, "grams": grams, "idf": self.idf("words"), "vocabulary": self.names["words"]}
+        return Terms(**{**of_all, **rows, **forms, "shortened": shortened})
 
 
 def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
@@ -299,7 +315,8 @@ def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: boo
     )
 
 
-def _stacked(parts: list[Any]) -> Any:
+def stacked(parts: list[Any]) -> Any:
+    """Return rows, dense or CSR, one block after another."""
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else sparse.csr_array(sparse.vstack(parts, "csr"))
 
 
@@ -308,23 +325,27 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
-def _shortened(texts: list[str]) -> tuple[list[str], int]:
-    """Leave out of long texts the words that most of these have, so that `WORDS` are left in all, or `FEWEST` of each.
+def most_words(texts: int) -> int:
+    """Return how many distinct words each of so many texts has at most, so that they have `WORDS`, or `FEWEST` each."""
+    return max(FEWEST, WORDS // max(texts, 1))
 
-    Returns:
-        The texts, and the number of those that have fewer words than before.
-    """
-    most = max(FEWEST, WORDS // max(len(texts), 1))
+
+def long_texts(texts: Sequence[str], most: int) -> tuple[list[int], Counter[str]]:
+    """Return the texts with more distinct words than `most`, by number, and how many of them have each word."""
     long, frequency = [], Counter[str]()
     for row, text in enumerate(texts):
         if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
             long.append(row)
             frequency.update(words)
+    return long, frequency
+
+
+def shorten(texts: list[str], long: Sequence[int], frequency: Mapping[str, int], most: int) -> None:
+    """Leave out of long texts the words that most of these have, so that each keeps `most`."""
     for row in long:
         words = set(WORD.findall(texts[row]))
         left_out = words.difference(sorted(words, key=lambda word: (frequency[word], word))[:most])
         texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
-    return texts, len(long)
 
 
 def _unless_in(words: set[str], match: re.Match[str]) -> str:

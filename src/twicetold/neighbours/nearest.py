@@ -11,7 +11,7 @@ engine, so a query may have fewer than k neighbours.
 Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block, P pairs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +23,7 @@ from twicetold.neighbours.exact_search import LOWEST, Hits, nearest_rows, rank_i
 from twicetold.neighbours.parallel import serial_products
 
 if TYPE_CHECKING:  # most searches are exact
-    from twicetold.neighbours.cells import Dense
+    from twicetold.neighbours.cells import Cells, Dense
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
 GATHERED = 1 << 22  # numbers of vectors that are gathered at a time for each side of pairs (16 MB)
@@ -135,18 +135,32 @@ class Index:
         """Return the nearest texts in the cells that each query visits, those of the first one before the others."""
         from twicetold.neighbours.cells import Cells, in_cells
 
-        index, similarity = np.full((len(queries), k), NOBODY), np.full((len(queries), k), LOWEST)
         own, visited = in_cells(queries, self.texts, centres, self._probes)
-        for some in (visited[:, :1], visited[:, 1:]):
-            visitor = np.repeat(np.arange(len(queries)), some.shape[1])
-            cells = Cells.of(np.arange(len(centres)), own, visitor, some.ravel())
-            for hits in cells.hits(queries, self.texts, k, least=similarity[:, -1]):
-                rows = np.unique(hits.query)
-                before = Hits(np.repeat(rows, k), index[rows].ravel(), similarity[rows].ravel())
-                nearest = Hits.joined([before.at(before.row != NOBODY), hits]).nearest(k)
-                place = nearest.query, rank_in_runs(nearest.query)
-                index[place], similarity[place] = nearest.row, nearest.similarity
-        return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
+        visits = (
+            Cells.of(np.arange(len(centres)), own, np.repeat(np.arange(len(queries)), some.shape[1]), some.ravel())
+            for some in (visited[:, :1], visited[:, 1:])
+        )
+        return nearest_in(visits, queries, self.texts, k)
+
+
+def nearest_in(visits: "Iterable[Cells]", queries: "Dense", texts: "Dense", k: int) -> NearestTexts:
+    """Return the `k` most similar texts of each query in the cells that it visits.
+
+    Args:
+        visits: of the (Q, d) queries to cells of the texts; the nearest are best in the first of them.
+        queries: (Q, d) vectors.
+        texts: (M, d) vectors.
+        k: number of neighbours.
+    """
+    index, similarity = np.full((len(queries), k), NOBODY), np.full((len(queries), k), LOWEST)
+    for cells in visits:
+        for hits in cells.hits(queries, texts, k, least=similarity[:, -1]):
+            rows = np.unique(hits.query)
+            before = Hits(np.repeat(rows, k), index[rows].ravel(), similarity[rows].ravel())
+            nearest = Hits.joined([before.at(before.row != NOBODY), hits]).nearest(k)
+            place = nearest.query, rank_in_runs(nearest.query)
+            index[place], similarity[place] = nearest.row, nearest.similarity
+    return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
 
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
@@ -204,7 +218,7 @@ def _blocks(
     left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
     """Return blocks of pairs whose rows have at most `GATHERED` numbers on either side, or that are one pair."""
-    if isinstance(left, np.ndarray):
+    if not hasattr(left, "indptr"):
         step = max(1, GATHERED // left.shape[1])
         return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]
     entries = np.maximum(np.diff(left.indptr)[left_rows], np.diff(right.indptr)[right_rows])

@@ -1,10 +1,14 @@
-"""The stage `compare`: all rows at once, by the very function that a file goes through, so that groups are the same.
+"""The stage `compare`: links and groups of all rows, by the very function that a file goes through.
 
-Pairs are compared in memory, of whatever size the parts are.
+Where texts were compared in blocks, it holds the numbers of all pairs, and reads terms and vectors as they are asked
+for; else it compares all rows in memory, of whatever size the parts are. The stage `model` checks what it will need.
 
 Shape letters: n rows of all parts.
 """
 
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +18,34 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
-from twicetold.staged.arrays import write_arrays
+from twicetold.dedupe.prepared import require_vectors
+from twicetold.dedupe.thresholds import Thresholds
+from twicetold.fingerprint import folder_digest
+from twicetold.staged.arrays import in_memory, write_arrays
+from twicetold.staged.pair_stages import comparison_of
 from twicetold.staged.plan import Plan
 from twicetold.staged.row_stages import texts_of_rows, values_of
-from twicetold.staged.vector_stages import loaded
 from twicetold.tables.blocks import one_piece
 from twicetold.tables.columns import distances_by, keys_of, strings_of
 from twicetold.trained.fitted import Fitted, mixture
 from twicetold.trained.loaded import NOWHERE, LoadedModel
+
+
+def model(plan: Plan, name: str) -> dict[str, Any]:
+    """Check that a model can be used.
+
+    Returns:
+        What is known of its links.
+
+    Raises:
+        TypeError: if it scores pairs only.
+        ValueError: as `Thresholds.of`.
+    """
+    model = _model(plan.settings.model)
+    thresholds = Thresholds.of(model, plan.settings, by_matcher=True)
+    if not thresholds.by_matcher:
+        require_vectors(model, ["a"])
+    return {"evidence": thresholds.in_words}
 
 
 def compare(plan: Plan, name: str) -> dict[str, Any]:
@@ -34,13 +58,26 @@ def compare(plan: Plan, name: str) -> dict[str, Any]:
         TypeError: if the model cannot be used with the options.
         ValueError: if a value of a column cannot be used, or no threshold is known for the precision.
     """
-    texts, settings = texts_of_rows(plan, np.arange(plan.rows)), plan.settings
-    model = loaded(settings.model) if settings.model else None
+    texts, settings, comparison = texts_of_rows(plan, np.arange(plan.rows)), plan.settings, None
+    model = _model(settings.model) if settings.model else None
     model = model or LoadedModel(Fitted(DistinctTexts.of(texts).texts, mixture()), NOWHERE)
-    found = dedupe(model, texts, _options(plan))
+    if plan.divided:
+        known = in_memory(plan, "score", plan.blocks, "score")
+        comparison = replace(comparison_of(plan, plan.blocks), known=known)
+    found = dedupe(model, texts, _options(plan), comparison=comparison)
     columns = {"group": found.group, "row": found.representative, "probability": found.probability}
     write_arrays(plan, "compare", name, **columns)
     return {"groups": int(found.group.max()) + 1, "summary": found.summary.to_json()}
+
+
+def _model(folder: str) -> LoadedModel:
+    """Return the model of a folder, read once in a process, and again if another one is there."""
+    return _loaded(folder, folder_digest(Path(folder)))
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: str, digest: str) -> LoadedModel:
+    return LoadedModel.from_folder(Path(folder))
 
 
 def _options(plan: Plan) -> DedupeOptions:

@@ -1,44 +1,41 @@
 """A dedupe of a folder of parts in stages: the order of the stages, and what each depends on.
 
+    read → exact → distinct → sort → order → long → often → terms → vocabulary → rows → forms, postings
+    rows → centres → visits → near,  near and postings → candidates → pairs → standing → score → compare → join
     read → compare → join
-    read → exact → distinct → threshold → encode → centres → visits → links → components → group → number → join
 
-Where pairs are compared by a matcher, as without a model, `compare` groups all rows in memory. Models of documents,
-whose thresholds are over all pairs, have the longer way, out of core; few texts, or with `exact` all, go by `links_all`
-in place of cells. Each stage is a function from files to files, in the module that `stages` names. What comes out does
-not depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
+The first way is that of many rows without a model, by their texts alone; where there are few, or a model, columns or
+topics, `compare` has all rows in memory. Each stage is a function from files to files, which `stages` names. What comes
+out is what one file gives, and does not depend on how rows come in parts, on how many tasks run at a time, or on what
+runs them:
 
-1. Blocks, cells and ranges are of distinct texts, never of parts.
+1. Blocks are of the texts in alphabetical order, never of parts, and what a block gives follows from its texts and from
+   what is known of all: how frequent terms are, where cells are, and how the pairs of a text stand.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
-3. Cells follow from a sample by a hash, in one process.
-4. Links are all pairs above the threshold in a cell; their scores are computed from the two rows by themselves.
-5. A component is grouped by one task, however large it is.
+3. Cells follow from a sample by a hash, in one process; what is near in a cell, from its members and visitors.
+4. Groups are made by one task, which holds some 100 bytes a pair, and of texts and terms what it looks at.
 """
 
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped, unknown_texts
-from twicetold.dedupe.options import EXACT_UP_TO, OF_FOLDERS, of_stage
+from twicetold.dedupe.options import OF_FOLDERS
 from twicetold.dedupe.results import DedupeSummary, summary_from_json
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import json_object
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
-from twicetold.neighbours.cells import PROBES, cells_for
-from twicetold.staged.group_stages import LOOKED_AT, tasks_of_links
+from twicetold.matching.candidates import PROBES
+from twicetold.neighbours.cells import cells_for
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
-from twicetold.staged.plan import BAD, DROPPED, FOLDERS, Plan, Settings, numbered, written
-from twicetold.staged.row_stages import firsts_of, texts_of_rows
+from twicetold.staged.plan import BAD, BLOCK, DROPPED, FOLDERS, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
+from twicetold.staged.term_stages import posted
 from twicetold.trained.fitted import mixture
 
 HELD = 0.5  # share of a task's memory for the vectors of a shard
@@ -55,7 +52,6 @@ class FolderGroups:
         bad_parts: the same of bad rows, in the folder `BAD`, of the parts that have some.
         bad: number of bad rows, which were left out.
         groups: number of all groups, those of a single row among them.
-        cells: that were compared within; 0: all texts were compared; None: the candidates of each, as of a file.
     """
 
     summary: DedupeSummary
@@ -64,7 +60,6 @@ class FolderGroups:
     bad_parts: dict[str, int]
     bad: int
     groups: int
-    cells: int | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as it is printed and written."""
@@ -133,60 +128,45 @@ class _Stages:
             model: digest of its folder, or of what is compared without one.
         """
         settings = self.plan.settings
-        if not settings.model:
-            return self._compare(model)
-        model = digest(model, *of_stage(settings, "model"))
-        vectors = self.one("model", model)
-        self.work.progress(vectors["evidence"])
-        if vectors["compared"]:
-            return self._compare(model)
-        self.plan = replace(self.plan, width=vectors["width"])
-        state = self._read()
+        if settings.model:
+            self.work.progress(self.one("model", digest(model, settings.precision, settings.threshold))["evidence"])
+        state = digest(self._read(), model)
+        if self.plan.rows > BLOCK and not (settings.model or settings.columns or settings.sense == "topic"):
+            state = self._blocks(state)
+        found = self.one("compare", digest(state, [getattr(settings, name) for name in sorted(OF_FOLDERS)]))
+        parts = self._join(digest(state, found, settings.drop))
+        return FolderGroups(summary_from_json(found["summary"]), *parts, self.bad, found["groups"])
+
+    def _blocks(self, state: str) -> str:
+        """Compare the texts in blocks; a digest of what they were compared by."""
         self.all("exact", numbered(self.plan.buckets), state)
-        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"])
-        known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
-        decision, constant = known["decision"], known["constant"]
-        self.plan = with_shards(replace(self.plan, decision=Decision(**decision), constant=constant))
-        state = digest(state, vectors["fingerprint"])
-        encoded = self.all("encode", self.plan.blocks, state)
-        state = digest(self._links(digest(state, decision, constant)), settings.memory)
-        self.plan = replace(self.plan, bins=self.one("components", state)["bins"])
-        state = digest(state, *of_stage(settings, "group"))
-        grouped = list(self.all("group", numbered(self.plan.bins), state).values())
-        sizes = self.one("number", state)
-        parts = self._join(digest(state, settings.drop))
-        summary = self._summary(summary_from_json(known["summary"]), sizes, encoded, grouped)
-        return FolderGroups(summary, *parts, self.bad, sizes["all"], self.plan.cells)
-
-    def _compare(self, model: str) -> FolderGroups:
-        """Do the stages of texts whose pairs are compared by a matcher."""
-        asked = [getattr(self.plan.settings, name) for name in sorted(OF_FOLDERS)]
-        state = digest(self._read(), model, asked)
-        self.plan = replace(self.plan, compared=True)
-        found = self.one("compare", state)
-        parts = self._join(digest(state, self.plan.settings.drop))
-        return FolderGroups(summary_from_json(found["summary"]), *parts, self.bad, found["groups"], None)
-
-    def _summary(
-        self,
-        known: DedupeSummary,
-        sizes: dict[str, Any],
-        encoded: dict[str, dict[str, Any]],
-        grouped: Sequence[dict[str, Any]],
-    ) -> DedupeSummary:
-        """Return the dedupe in numbers, from what is known of the threshold and what tasks found."""
-        plan = self.plan
-        counts = replace(
-            known.counts,
-            links=sum(bin["links"] for bin in grouped),
-            approximate=bool(plan.cells),
-            **{name: sizes[name] for name in ("groups", "grouped", "largest")},
-        )
-        unknown = unknown_texts(sum(each["blank"] for each in encoded.values()), plan.distinct)
-        many = many_grouped(counts.grouped, plan.rows, plan.rows - sizes["all"], equal=plan.rows - plan.distinct)
-        drift = list(dict.fromkeys(warning for each in encoded.values() for warning in each["drift"]))[:3]
-        warnings = [*drift, unknown, *known.warnings, many, *_cautions(plan, grouped)]
-        return replace(known, counts=counts, warnings=tuple(filter(None, warnings)))
+        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"], divided=True)
+        blocks = self.plan.blocks
+        for stage in ("sort", "order"):
+            self.all(stage, blocks, state)
+        shortened = sum(each["texts"] for each in self.all("long", blocks, state).values())
+        if shortened:
+            self.one("often", state)
+        self.plan = replace(self.plan, shortened=shortened)
+        self.all("terms", blocks, state)
+        self.one("vocabulary", state)
+        rows = [*self.all("rows", blocks, state).values()]
+        width, unfinished = rows[0]["width"], sum(each["unfinished"] for each in rows)
+        crowded = self.one("forms", state)["crowded"]
+        self.plan = replace(self.plan, width=width, unfinished=unfinished, crowded=crowded)
+        self.all("postings", posted(self.plan), state)
+        if width:
+            self.plan = with_shards(self.plan)
+            state = digest(state, self.plan.shards)
+            self.one("centres", state)
+            self.all("visits", blocks, state)
+            self.all("near", numbered(self.plan.shards), state)
+        for stage in ("candidates", "pairs"):
+            self.all(stage, blocks, state)
+        self.plan = replace(self.plan, middle=self.one("standing", state)["middle"])
+        state = digest(state, self.plan.settings.sense)
+        self.all("score", blocks, state)
+        return state
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
@@ -217,16 +197,6 @@ class _Stages:
         self.plan = replace(self.plan, offsets=tuple(offsets))
         return digest([task[:3] for task in read], offsets)
 
-    def _links(self, state: str) -> str:
-        """Find links; a digest of what they were found by."""
-        plan = self.plan
-        state = digest(state, plan.cells, plan.shards)
-        if plan.cells:
-            self.one("centres", state)
-            self.all("visits", plan.blocks, state)
-        self.all(*tasks_of_links(plan), state)
-        return state
-
     def _join(self, state: str) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Write parts; bytes of each, of those with dropped rows, and of those with bad rows."""
         out, drop = Path(self.plan.settings.out), self.plan.settings.drop
@@ -247,42 +217,17 @@ class _Stages:
 
 
 def with_shards(plan: Plan) -> Plan:
-    """Return the plan with numbers of cells and of shards."""
-    if plan.settings.exact or plan.distinct <= EXACT_UP_TO:
-        return plan
+    """Return the plan with a number of shards."""
     once = (4 * plan.width + 16 * PROBES) * plan.distinct
     of_task, shards = max(1.0, HELD * plan.settings.memory), 1
     while (more := math.ceil(copies(shards) * once / of_task)) > shards:
         shards = more
-    cells = cells_for(plan.distinct)
-    return replace(plan, cells=cells, shards=min(shards, cells))  # a shard has at least one cell
+    return replace(plan, shards=min(shards, cells_for(plan.distinct)))  # a shard has at least one cell
 
 
 def copies(shards: int) -> float:
     """Estimate to how many shards a vector goes.
 
-    It visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
+    It visits `PROBES` cells: of 16 cells, they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
     """
     return min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
-
-
-def _cautions(plan: Plan, grouped: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield warnings of links and groups, as of one file, from what each bin says."""
-    total = sum(bin["links"] for bin in grouped)
-    some = [
-        np.array(bin["some"])[:, evenly(len(bin["some"][0]), math.ceil(LOOKED_AT * bin["links"] / total))]
-        for bin in grouped
-        if bin["links"]
-    ]
-    chains = [Chains(*bin["chains"]) for bin in grouped if bin["chains"] is not None]
-    links = np.concatenate(some, axis=1) if some else np.empty((3, 0))
-    worst = min(chains, key=lambda each: each.score, default=None)
-    ends = np.empty(0) if worst is None else np.array(worst[1:3])
-    numbers = np.unique(np.concatenate([links[:2].ravel(), ends]).astype(np.int64))
-    texts = dict(zip(numbers.tolist(), texts_of_rows(plan, firsts_of(plan).numbers(numbers)), strict=True))
-    sides = [[texts[number] for number in side.astype(np.int64).tolist()] for side in links[:2]]
-    if (warning := codes_alone(sides[0], sides[1], links[2])) is not None:
-        yield warning
-    if worst is not None:
-        groups = sum(each.groups for each in chains)
-        yield chained(worst._replace(groups=groups), (texts[worst.left], texts[worst.right]))

@@ -1,12 +1,11 @@
 """The plan of a staged dedupe, which all tasks read: parts, settings, and results of earlier stages."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from twicetold.dedupe.options import DedupeOptions
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.stored import json_object
 from twicetold.files import write_json
 from twicetold.tables.streams import compression_of
@@ -16,7 +15,6 @@ DROPPED, BAD = "_dropped", "_bad"  # in the folder that is written: readers of f
 FOLDERS = {"parquet": "", "dropped": DROPPED, "bad": BAD}  # in it, by kind, of the files that `join` writes
 BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
-NOT_CHOSEN = Decision(0.0, 1.0, 0.0)
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
 
@@ -51,7 +49,6 @@ class Settings(DedupeOptions):
         out: folder of the parts that are written.
         text: column with the texts; None: by its name.
         skip_bad: leave bad rows out; with `drop`, they go to the folder `BAD`.
-        exact: compare each text with all others.
         drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
         delimiter: between the fields of delimited parts; None: as each shows.
@@ -64,7 +61,6 @@ class Settings(DedupeOptions):
     out: str
     text: str | None = None
     skip_bad: bool = False
-    exact: bool = False
     drop: bool = False
     memory: int = 1 << 30
     delimiter: str | None = None
@@ -92,13 +88,13 @@ class Plan:
         parts: in the order of their rows.
         offsets: (parts + 1,) rows before each part.
         distinct: number of distinct texts.
-        width: columns of the vectors.
-        decision: score from which a pair is a link, and its calibration, once they are known.
-        constant: score minus dot product.
-        cells: number of cells; 0: each text is compared with all others.
-        shards: tasks that look for links.
-        bins: tasks that group.
-        compared: all rows are compared at once, as those of a file.
+        width: columns of the vectors; 0 without them.
+        shards: tasks that look for the nearest by vectors.
+        unfinished: texts as of `Pairs`.
+        crowded: words as of `Terms`.
+        shortened: texts as of `Terms`.
+        middle: by similarity, as of `Standing`.
+        divided: the texts are compared in blocks; else all at once, as those of a file.
     """
 
     folder: Path
@@ -107,12 +103,12 @@ class Plan:
     offsets: tuple[int, ...] = ()
     distinct: int = 0
     width: int = 0
-    decision: Decision = NOT_CHOSEN
-    constant: float = 0.0
-    cells: int = 0
     shards: int = 0
-    bins: int = 0
-    compared: bool = False
+    unfinished: int = 0
+    crowded: int = 0
+    shortened: int = 0
+    middle: dict[str, float] = field(default_factory=dict)
+    divided: bool = False
 
     @classmethod
     def read(cls, folder: Path) -> "Plan":
@@ -130,7 +126,6 @@ class Plan:
                 settings=Settings(**content.pop("settings")),
                 parts=tuple(PartFile(*part) for part in content.pop("parts")),
                 offsets=tuple(content.pop("offsets")),
-                decision=Decision(**content.pop("decision")),
                 **content,
             )
         except (ValueError, TypeError, KeyError) as error:

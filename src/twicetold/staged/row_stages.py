@@ -75,6 +75,8 @@ def hashes_of(texts: list[str]) -> list[bytes]:
 def exact(plan: Plan, name: str) -> dict[str, Any]:
     """Return rows whose folded texts have equal hashes, of a range of hashes over all parts.
 
+    Of each text that several have, the first row is written, and the row whose text sorts last.
+
     Returns:
         Their number.
     """
@@ -92,8 +94,14 @@ def exact(plan: Plan, name: str) -> dict[str, Any]:
     first = rows[is_first][np.cumsum(is_first) - 1]
     copies = np.flatnonzero(~is_first)
     copies = copies[np.argsort(rows[copies])]
-    write_arrays(plan, "exact", name, row=rows[copies], first=first[copies])
-    return {"copies": len(copies)}
+    row, first = rows[copies], first[copies]
+    copied, place = np.unique(first, return_inverse=True)
+    last, last_text = copied.copy(), texts_of_rows(plan, copied)
+    for each, text, number in zip(row.tolist(), texts_of_rows(plan, row), place.tolist(), strict=True):
+        if text > last_text[number]:
+            last[number], last_text[number] = each, text
+    write_arrays(plan, "exact", name, row=row, copied=copied, last=last)
+    return {"copies": len(row)}
 
 
 def distinct(plan: Plan, name: str) -> dict[str, Any]:
@@ -193,22 +201,5 @@ def _with_all(block: Block, columns: list[str]) -> Block:
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
     """Return (r,) group, row of the representative, and probability, of consecutive rows."""
-    if plan.compared:
-        group, row, probability = (mapped(plan, "compare", "all", kind) for kind in ("group", "row", "probability"))
-        return group[start:stop], row[start:stop], probability[start:stop]
-    firsts, groups = firsts_of(plan), Numbers.read(plan, "number")
-    first = np.arange(start, stop)
-    for bucket in numbered(plan.buckets):
-        row = mapped(plan, "exact", bucket, "row")
-        begin, end = np.searchsorted(row, (start, stop))
-        first[row[begin:end] - start] = mapped(plan, "exact", bucket, "first")[begin:end]
-    text = firsts.ranks(first)
-    node = mapped(plan, "number", "all", "node")
-    place = np.searchsorted(node, text)
-    linked = np.flatnonzero(place < len(node))
-    linked = linked[node[place[linked]] == text[linked]]
-    at = place[linked]
-    group, representative, probability = groups.ranks(text), first, np.ones(len(text))
-    for kind, column in (("group", group), ("row", representative), ("probability", probability)):
-        column[linked] = mapped(plan, "number", "all", kind)[at]
-    return group, representative, probability
+    group, row, probability = (mapped(plan, "compare", "all", kind) for kind in ("group", "row", "probability"))
+    return group[start:stop], row[start:stop], probability[start:stop]

@@ -2,38 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from twicetold.files import write_json
-from twicetold.staged.compare_stage import compare
-from twicetold.staged.dense import centres, links, links_all, visits
-from twicetold.staged.group_stages import components, group, number
-from twicetold.staged.plan import Plan
+from twicetold.staged.compare_stage import compare, model
+from twicetold.staged.near_stages import candidates, centres, near, visits
+from twicetold.staged.order_stages import order, sort
+from twicetold.staged.pair_stages import pairs, score, standing
+from twicetold.staged.plan import FOLDERS, Plan
 from twicetold.staged.row_stages import distinct, exact, join, read
 from twicetold.staged.tasks import MARK, Done, Task
-from twicetold.staged.vector_stages import encode, model, threshold
+from twicetold.staged.term_stages import forms, long, often, postings, rows, terms, vocabulary
 
-STAGES: dict[str, tuple[Callable[[Plan, str], dict[str, Any]], tuple[str, ...]]] = {
-    "model": (model, ()),
-    "read": (read, ("arrow", "row", "high", "low")),
-    "exact": (exact, ("row", "first")),
-    "distinct": (distinct, ("without",)),
-    "compare": (compare, ("group", "row", "probability")),
-    "threshold": (threshold, ()),
-    "encode": (encode, ("vectors", "length")),
-    "centres": (centres, ("centre", "shard")),
-    "visits": (visits, ("starts", "text", "cell", "own")),
-    "links": (links, ("links",)),
-    "links_all": (links_all, ("links",)),
-    "components": (components, ("node", "bin")),
-    "group": (group, ("node", "first", "representative", "probability")),
-    "number": (number, ("without", "node", "group", "row", "probability")),
-    "join": (join, ("parquet",)),
+STAGES: dict[str, Callable[[Plan, str], dict[str, Any]]] = {
+    each.__name__: each
+    for each in (
+        *(model, read, exact, distinct, sort, order, long, often, terms, vocabulary, rows, forms, postings),
+        *(centres, visits, near, candidates, pairs, standing, score, compare, join),
+    )
 }
-"""By stage: its function, which takes the plan and the name of a task; and kinds of files that a task writes."""
+"""By name, functions of the plan and the name of a task."""
 
 
 def run(folder: str | Path, task: Task) -> None:
@@ -46,15 +38,14 @@ def run(folder: str | Path, task: Task) -> None:
     plan = Plan.read(Path(folder))
     if task.stage not in STAGES:
         raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
-    stage, kinds = STAGES[task.stage]
-    kinds += ("dropped",) if task.stage == "join" and plan.settings.drop else ()
-    (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
+    folder = plan.folder / task.stage
+    folder.mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
-        result = stage(plan, task.name)
-    kinds += ("bad",) if task.stage == "join" and plan.file("join", task.name, "bad").exists() else ()
-    done = Done(
-        digest=task.digest,
-        result=result,
-        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds},
-    )
+        result = STAGES[task.stage](plan, task.name)
+    kinds = {path.suffix[1:] for path in folder.glob(f"{escape(task.name)}.*")} - {MARK}
+    if task.stage == "join":
+        some = FOLDERS if plan.settings.drop else ["parquet"]
+        kinds = {kind for kind in some if plan.file("join", task.name, kind).exists()}
+    sizes = {kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in sorted(kinds)}
+    done = Done(digest=task.digest, result=result, sizes=sizes)
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))

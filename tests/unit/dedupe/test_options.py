@@ -7,9 +7,7 @@ import pytest
 
 from twicetold.commands._dedupe_options import Asked
 from twicetold.commands.dedupe import dedupe as command
-from twicetold.dedupe.options import OF_FOLDERS, OF_STAGES, Choices, DedupeOptions, of_stage
-from twicetold.staged.plan import Settings
-from twicetold.staged.stages import STAGES
+from twicetold.dedupe.options import OF_FOLDERS, Choices, DedupeOptions
 
 OPTIONS = {each.name: each for each in fields(DedupeOptions)}
 
@@ -27,11 +25,7 @@ def test_the_command_has_an_option_for_each_of_the_list():
     assert {each.name for each in fields(Asked)} == set(OPTIONS)
 
 
-def test_a_folder_has_those_of_the_list_that_its_stages_depend_on():
-    first, longest = (Settings(model="m", out="o", keep=keep) for keep in ("first", "longest"))
-    assert of_stage(first, "model") == of_stage(longest, "model")
-    assert of_stage(first, "group") != of_stage(longest, "group")
-    assert set(OF_STAGES) <= set(STAGES)
+def test_what_folders_have_is_of_the_list():
     assert set(OPTIONS) >= OF_FOLDERS
 
 

@@ -12,11 +12,16 @@ DRAW = np.random.default_rng(0)
 FEW_WORDS = sorted({" ".join(DRAW.choice(["red", "blue", "green", "shoe", "coat", "hat"], 4)) for _ in range(900)})
 
 
+def rows_of(texts):
+    terms = Terms.of(texts)
+    return lexical_rows(terms.letters, terms.words)
+
+
 @pytest.mark.parametrize("most", [50, 500])
 def test_a_text_looks_among_a_bounded_number_of_texts(most, monkeypatch):
     monkeypatch.setattr(module, "MOST", most)
-    both = lexical_rows(Terms.of(FEW_WORDS))
-    asking, unfinished = module._heaviest(both, np.bincount(both.indices))
+    both = rows_of(FEW_WORDS)
+    asking, unfinished = module.heaviest(both, np.bincount(both.indices))
     texts = np.bincount(both.indices)[asking.indices]
     looked = np.add.reduceat(np.append(texts, 0), asking.indptr[:-1]) * (np.diff(asking.indptr) > 0)
     assert looked.max() <= most
@@ -36,14 +41,14 @@ def test_below_the_bound_nothing_is_left_out(monkeypatch):
 @pytest.mark.parametrize("texts", [300, 301])
 def test_terms_of_more_than_300_texts_are_not_asked_for_beside_three_others(texts):
     sentence = "a blue garden hose of rubber for the house and the terrace, with holder, number"
-    both = lexical_rows(Terms.of([f"{sentence} {number:03d}" for number in range(texts)]))
+    both = rows_of([f"{sentence} {number:03d}" for number in range(texts)])
     found_in = np.bincount(both.indices)
-    assert (found_in[module._heaviest(both, found_in)[0].indices].max() == texts) == (texts <= 300)
+    assert (found_in[module.heaviest(both, found_in)[0].indices].max() == texts) == (texts <= 300)
 
 
 def test_a_text_asks_for_its_heaviest_terms_up_to_seven_tenths_of_its_squared_length():
-    both = lexical_rows(Terms.of(FEW_WORDS[:50]))
-    asking, _ = module._heaviest(both, np.bincount(both.indices))
+    both = rows_of(FEW_WORDS[:50])
+    asking, _ = module.heaviest(both, np.bincount(both.indices))
     for text in range(50):
         square, asked = (np.sort(rows[[text]].data ** 2)[::-1] for rows in (both, asking))
         assert len(asked) == 1 + np.searchsorted(np.cumsum(square), 0.7)
@@ -84,10 +89,10 @@ def test_candidates_are_the_same_however_many_texts_are_looked_at_at_a_time(spli
 
 
 def test_what_a_text_asks_for_does_not_depend_on_how_many_come_before_it():
-    both = lexical_rows(Terms.of(FEW_WORDS[:50]))
+    both = rows_of(FEW_WORDS[:50])
     many = sparse.csr_array(np.full((1 << 14, 1), 30.1, np.float32))
     beside = sparse.csr_array(sparse.block_diag([many, both], format="csr"))
-    expected, found = (module._heaviest(rows, np.bincount(rows.indices))[0][-50:] for rows in (both, beside))
+    expected, found = (module.heaviest(rows, np.bincount(rows.indices))[0][-50:] for rows in (both, beside))
     assert found.data.tolist() == expected.data.tolist()
 
 

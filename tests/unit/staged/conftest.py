@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout
-from twicetold.dedupe import candidates
+from twicetold.matching import candidates, comparison
 from twicetold.neighbours import cells
-from twicetold.staged import arrays, folder_dedupe, plan
+from twicetold.staged import filed, folder_dedupe, pair_stages, plan, term_stages
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
@@ -55,7 +55,7 @@ def deduped(tmp_path):
     """Dedupes a folder and gives what was found, and the rows that were written."""
 
     def _deduped(model, folder, out="out", *, launch=here, progress=lambda _: None, **options):
-        settings = Settings(model=f"{model / layout.MODEL}", out=f"{tmp_path / out}", **options)
+        settings = Settings(model=f"{model / layout.MODEL}" if model else "", out=f"{tmp_path / out}", **options)
         found = folder_dedupe.dedupe_folder(folder, settings, launch, progress=progress)
         return found, pa.concat_tables(map(pq.read_table, sorted((tmp_path / out).glob("*.parquet"))))
 
@@ -64,14 +64,13 @@ def deduped(tmp_path):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Few texts go the way of many: several blocks, buckets and shards, and with dense vectors cells."""
-    for module in (plan, arrays):
+    """Few texts go the way of many: several blocks, buckets, postings and shards."""
+    for module in (plan, filed, folder_dedupe):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
-    monkeypatch.setattr(cells, "PART", 64)
-    for module in (candidates, folder_dedupe):
-        monkeypatch.setattr(module, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(cells, "PROBES", 4)
-    monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)
-    monkeypatch.setattr("twicetold.neighbours.dense_join.PROBES", 4)
-    return {"memory": 100_000}
+    monkeypatch.setattr(cells, "PART", 128)
+    for module in (candidates, comparison):
+        monkeypatch.setattr(module, "EXACT", 100)
+    monkeypatch.setattr(term_stages, "POSTED", 300)
+    monkeypatch.setattr(pair_stages, "BLOCK", 1000)
+    return {"memory": 1_000_000}

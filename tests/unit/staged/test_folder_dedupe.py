@@ -2,10 +2,7 @@
 
 import gzip
 import json
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -20,21 +17,18 @@ from twicetold import layout
 from twicetold.dedupe.pairs import LOG_ODDS
 from twicetold.evaluation.thresholds import LabelledLinks
 from twicetold.files import TEMPORARY
+from twicetold.matching import terms
 from twicetold.matching.generic import generic_matcher
 from twicetold.staged import folder_dedupe as module
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 from twicetold.trained.threshold_record import CalibrationRecord, MatchedLinks
 
-SIMILARITY = 0.97  # from which there are many groups
-
-
-def probability(model):
-    return float(twicetold.load(model).decision.probability([SIMILARITY])[0])
+BASIC = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
 
 
 def as_one_file(model, texts, **options):
-    found = twicetold.load(model).dedupe(texts, **options)
+    found = (twicetold.load(model) if model else twicetold.fit(texts)).dedupe(texts, **options)
     return found, [found.group.tolist(), (found.representative + 1).tolist(), found.probability.tolist()]
 
 
@@ -43,41 +37,40 @@ def columns(table):
     return [table[name].to_pylist() for name in names]
 
 
-@pytest.mark.parametrize("rule", ["average", "components"])
-def test_groups_are_those_of_one_file_whatever_the_parts_are(rule, run, many, parts, deduped, small):
-    model = run()
-    options = {"threshold": probability(model), "rule": rule}
-    alone, expected = as_one_file(model, many, **options)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sense": "copies"},
+        {"sense": "topic"},
+        {"keep": "longest", "rule": "complete"},
+        {"rule": "components", "threshold": 0.9},
+    ],
+)
+def test_groups_are_those_of_one_file_whatever_the_parts_are(options, many, parts, deduped, small):
+    alone, expected = as_one_file(None, many, **options)
     assert alone.summary.counts.groups > 10
     for count in (1, 3, 7):
-        found, table = deduped(model, parts(many, count), f"out{count}", **options, **small)
+        launch, tasks = stopping(-1)
+        found, table = deduped(None, parts(many, count), f"out{count}", launch=launch, **options, **small)
         assert columns(table) == expected
         assert table["text"].to_pylist() == many
-        for name in ("texts", "distinct", "links", "groups", "grouped", "largest"):
-            assert getattr(found.summary.counts, name) == getattr(alone.summary.counts, name)
-        assert found.summary.threshold == alone.summary.threshold
-        assert found.cells > 0
-
-
-def test_representatives_are_those_of_one_file(run, many, parts, deduped, small):
-    _, expected = as_one_file(run(), many, threshold=0.9, keep="longest")
-    _, table = deduped(run(), parts(many, 3), threshold=0.9, keep="longest", **small)
-    assert columns(table) == expected
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"sense": "copies"}, {"sense": "topic"}, {"keep": "longest", "rule": "complete"}]
-)
-def test_without_a_model_groups_are_those_of_one_file_whatever_the_parts_are(options, many, parts, tmp_path):
-    alone = twicetold.fit(many).dedupe(many, **options)
-    expected = [alone.group.tolist(), (alone.representative + 1).tolist(), alone.probability.tolist()]
-    assert alone.summary.counts.groups > 10
-    for count in (1, 5):
-        settings = Settings(model="", out=f"{tmp_path / f'out{count}'}", **options)
-        found = module.dedupe_folder(parts(many, count), settings, here)
-        table = pa.concat_tables(map(pq.read_table, sorted((tmp_path / f"out{count}").glob("*.parquet"))))
-        assert columns(table) == expected
         assert found.summary == alone.summary
+        assert sum(stage == "near" for stage, _ in tasks) > 1 or options.get("sense") == "topic"
+
+
+def test_long_texts_are_shortened_by_the_words_of_all_blocks(parts, deduped, small, monkeypatch):
+    monkeypatch.setattr(terms, "FEWEST", 8)
+    monkeypatch.setattr(terms, "WORDS", 1)
+    rng = np.random.default_rng(0)
+    words = [f"{one}{other}" for one in BASIC for other in BASIC]
+    texts = [" ".join(rng.choice(words, rng.integers(4, 30))) for _ in range(300)]
+    texts += [f"{text} {rng.choice(words)}" for text in texts[:100]]
+    alone, expected = as_one_file(None, texts)
+    assert any("long texts" in warning for warning in alone.summary.warnings)
+    found, table = deduped(None, parts(texts, 2), **small)
+    assert columns(table) == expected
+    assert found.summary == alone.summary
 
 
 def test_columns_of_parts_count_as_those_of_one_file(many, parts, tmp_path):
@@ -95,23 +88,6 @@ def test_columns_of_parts_count_as_those_of_one_file(many, parts, tmp_path):
     assert columns(table) == [alone.group.tolist(), (alone.representative + 1).tolist(), alone.probability.tolist()]
 
 
-def test_without_a_model_it_goes_on_after_a_stop_at_any_stage(many, parts, tmp_path):
-    folder, settings = parts(many, 2), Settings(model="", out=f"{tmp_path / 'out'}", drop=True)
-    launch, tasks = stopping(-1)
-    module.dedupe_folder(folder, settings, launch)
-    expected = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.parquet")}
-    assert [stage for stage, _ in tasks] == ["read", "read", "compare", "join", "join"]
-    for after in range(1, len(tasks)):
-        shutil.rmtree(tmp_path / "out")
-        launch, done = stopping(after)
-        with pytest.raises(Stopped):
-            module.dedupe_folder(folder, settings, launch)
-        launch, rest = stopping(-1)
-        module.dedupe_folder(folder, settings, launch)
-        assert done + rest == tasks
-        assert {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.parquet")} == expected
-
-
 def test_a_model_with_a_matcher_groups_a_folder_as_one_file(run, many, parts, deduped, monkeypatch):
     model, record = run(), CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
     links = LabelledLinks("in.csv", 90, 5, 400, 20, 0.0, ())
@@ -127,17 +103,11 @@ def test_a_model_with_a_matcher_groups_a_folder_as_one_file(run, many, parts, de
         assert found.summary == alone.summary
 
 
-def test_a_model_that_compares_by_vectors_refuses_columns(run, many, parts, deduped):
-    with pytest.raises(TypeError, match="options name the columns n"):
-        deduped(run(), parts(many, 1), threshold=0.9, same=["n"])
-
-
-def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, monkeypatch):
-    model, folder = run("static"), parts(many, 3)
-    found, table = deduped(model, folder, "exact", threshold=0.9, exact=True, **small)
-    assert found.cells == 0
-    monkeypatch.setattr("twicetold.dedupe.candidates.EXACT_UP_TO", 10_000)
-    assert columns(table) == as_one_file(model, many, threshold=0.9)[1]
+@pytest.mark.parametrize("family", ["static", "tfidf"])
+def test_a_model_of_similarities_groups_a_folder_as_one_file(family, run, many, parts, deduped):
+    model, numbers = run(family), list(range(len(many)))
+    expected = as_one_file(model, many, threshold=0.9, within=[(numbers, "300")])[1]
+    assert columns(deduped(model, parts(many, 2), threshold=0.9, within=[("n", "300")])[1]) == expected
 
 
 def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(run, many, parts, deduped, tmp_path):
@@ -191,55 +161,23 @@ def stopping(after):
     return launch, told
 
 
-def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(run, many, parts, deduped, small, tmp_path):
-    model, folder = run(), parts(many, 2)
-    options = {"threshold": probability(model), **small}
+def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(many, parts, deduped, small, tmp_path):
+    folder = parts(many, 2)
     launch, tasks = stopping(-1)
-    deduped(model, folder, "whole", launch=launch, **options)
+    deduped(None, folder, "whole", launch=launch, **small)
     expected = {path.name: path.read_bytes() for path in (tmp_path / "whole").glob("*.parquet")}
     out = tmp_path / "out"
     stages = [stage for stage, _ in tasks]
     for after in sorted({stages.index(stage) + 1 for stage in stages}):
         launch, done = stopping(after)
         with pytest.raises(Stopped):
-            deduped(model, folder, launch=launch, **options)
+            deduped(None, folder, launch=launch, **small)
         assert not (out / module.SUMMARY).exists()
         launch, rest = stopping(-1)
-        deduped(model, folder, launch=launch, **options)
+        deduped(None, folder, launch=launch, **small)
         assert done + rest == tasks
         assert {path.name: path.read_bytes() for path in out.glob("*.parquet")} == expected
         shutil.rmtree(out)
-
-
-ENCODE = """
-import sys
-from twicetold.staged import vector_stages
-from twicetold.staged.stages import run
-from twicetold.staged.tasks import Task
-from twicetold.trained import scoring
-
-load, search = vector_stages.loaded, scoring.search_vectors
-
-def loaded(folder):
-    import torch  # as most families do
-
-    return load(folder)
-
-def counted(*given):
-    print(sys.modules["torch"].get_num_threads())
-    return search(*given)
-
-vector_stages.loaded, vector_stages.search_vectors = loaded, counted
-run(sys.argv[1], Task("encode", "000000", ""))
-"""
-
-
-def test_a_process_that_goes_on_with_vectors_computes_them_on_one_thread(run, many, parts, deduped, tmp_path):
-    with pytest.raises(Stopped):
-        deduped(run("static"), parts(many[:90], 1), threshold=0.9, launch=stopping(6)[0])
-    command = [sys.executable, "-c", ENCODE, f"{tmp_path / 'out' / module.STAGES}"]
-    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True, text=True)
-    assert done.stdout.split() == ["1"], done.stderr
 
 
 def test_the_summary_is_written_last_and_the_same_command_again_does_nothing(run, many, parts, deduped, tmp_path):
@@ -256,14 +194,14 @@ def test_the_summary_is_written_last_and_the_same_command_again_does_nothing(run
     assert "nothing is to be done" in lines[0]
 
 
-def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts, deduped, small):
+def test_copies_in_a_part_that_is_added_or_removed_are_counted(many, parts, deduped, small):
     folder = parts(many, 3)
-    deduped(run(), folder, threshold=0.9, **small)
+    deduped(None, folder, **small)
     more = parts(many[:200], 1, "more")
     (more / "part-0.parquet").rename(folder / "part-9.parquet")
     for texts in ([*many, *many[:200]], many):
-        found, table = deduped(run(), folder, threshold=0.9, **small)
-        alone, expected = as_one_file(run(), texts, threshold=0.9)
+        found, table = deduped(None, folder, **small)
+        alone, expected = as_one_file(None, texts)
         assert columns(table) == expected
         assert found.groups == len(alone.kept())
         for name in ("groups", "grouped", "largest"):
@@ -393,7 +331,7 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
     told = []
     with pytest.raises(ValueError, match=r"a\.jsonl: there is a column 'group' already"):
         deduped(run(), folder, threshold=0.9, progress=told.append)
-    assert not any(line.startswith("encode") for line in told)
+    assert not any(line.startswith("compare") for line in told)
 
 
 def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
@@ -460,21 +398,12 @@ def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, p
         deduped(run(), folder, precision=0.9)
 
 
-def test_a_model_without_dense_vectors_is_refused_before_anything_is_read(run, many, parts, deduped):
+def test_a_model_of_pairs_alone_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
     folder = parts(many, 1)
     (folder / "part-0.parquet").write_bytes(b"damaged")
-    with pytest.raises(TypeError, match="a folder needs a model with dense vectors"):
-        deduped(run("tfidf"), folder)
-
-
-def test_a_model_of_pairs_alone_is_refused_with_families_that_a_folder_takes(run, many, parts, deduped, monkeypatch):
-    folder = parts(many[:50], 1)
-    with monkeypatch.context() as patched, pytest.raises(TypeError, match="scores pairs only") as refused:
-        patched.setattr(type(twicetold.load(run()).trained.read(["a"])), "searchable", property(lambda _: False))
+    monkeypatch.setattr(type(twicetold.load(run()).trained.read(["a"])), "searchable", property(lambda _: False))
+    with pytest.raises(TypeError, match="scores pairs only"):
         deduped(run(), folder)
-    _, _, advised = str(refused.value).partition(", such as ")
-    for number, family in enumerate(advised.split(" or ")):
-        deduped(run(family), folder, f"out {number}", threshold=0.9)
 
 
 def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
@@ -489,16 +418,16 @@ def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
     deduped(run(), folder, launch=launch)
 
 
-def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, deduped, monkeypatch):
+def test_a_full_disk_is_named_and_what_was_done_is_kept(many, parts, deduped, small, monkeypatch):
     folder = parts(many, 2)
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("twicetold.staged.vector_stages.write_arrays", full)
+        patch.setattr("twicetold.staged.near_stages.write_arrays", full)
         with pytest.raises(OSError, match="No space left"):
-            deduped(run(), folder, threshold=0.9)
+            deduped(None, folder, **small)
     launch, tasks = stopping(-1)
-    deduped(run(), folder, threshold=0.9, launch=launch)
-    assert tasks[0][0] == "encode"
+    deduped(None, folder, launch=launch, **small)
+    assert tasks[0][0] == "centres"

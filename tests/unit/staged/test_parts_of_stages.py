@@ -1,4 +1,4 @@
-"""Single steps: numbers without some of them, shards of cells, components."""
+"""Single steps: numbers without some of them, shards of cells."""
 
 from pathlib import Path
 from unicodedata import normalize
@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.neighbours import grouping
-from twicetold.neighbours.cells import PROBES
+from twicetold.matching.candidates import PROBES
 from twicetold.staged.arrays import Numbers
-from twicetold.staged.dense import shards_of
 from twicetold.staged.folder_dedupe import HELD, copies, with_shards
-from twicetold.staged.group_stages import joined
+from twicetold.staged.near_stages import shards_of
 from twicetold.staged.parts import parts_of
 from twicetold.staged.plan import Plan, Settings
 from twicetold.staged.row_stages import hashes_of
@@ -42,7 +40,7 @@ def test_what_goes_to_a_shard_fits_into_the_memory_of_a_task(distinct):
 def test_there_are_no_more_shards_than_cells():
     settings = Settings(model="model", out="out", memory=1_000_000)
     plan = with_shards(Plan(Path(), settings, (), (0, 100_000), 100_000, 256))
-    assert plan.shards == plan.cells == 316
+    assert plan.shards == 316
 
 
 @given(cells=st.integers(1, 60), shards=st.integers(1, 12), seed=st.integers(0, 100))
@@ -58,18 +56,6 @@ def test_cells_next_to_each_other_are_in_one_shard():
     centres = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32) + np.repeat(np.eye(2) * 50, 32, axis=0)
     found = shards_of(centres.astype(np.float32), np.ones(64), 2)
     assert len(set(found[:32].tolist())) == len(set(found[32:].tolist())) == 1
-
-
-@given(count=st.integers(1, 60), links=st.integers(0, 80), chunk=st.integers(1, 20), seed=st.integers(0, 100))
-def test_components_chunk_by_chunk_are_those_at_once(count, links, chunk, seed):
-    left, right = np.random.default_rng(seed).integers(0, count, (2, links))
-    node, root = np.empty(0, np.int64), np.empty(0, np.int64)
-    for start in range(0, links, chunk):
-        node, root = joined(node, root, left[start : start + chunk], right[start : start + chunk])
-    codes = grouping.components(count, left, right)
-    first = np.unique(codes, return_index=True)[1]
-    np.testing.assert_array_equal(node, np.unique(np.concatenate([left, right])))
-    np.testing.assert_array_equal(root, first[codes[node]])
 
 
 def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):

@@ -1,0 +1,170 @@
+"""Rows of terms and vectors of texts, in an Arrow file for each block of texts, of which what is asked for is read.
+
+Shape letters: N texts, n of a block, k that are asked for, T terms of a kind, D columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twicetold.files import write_file
+from twicetold.matching.pair_features import runs_of
+from twicetold.matching.terms import OF_TEXTS, Csr, Terms, Vocabulary
+from twicetold.neighbours.grouping import Ints
+from twicetold.staged.plan import BLOCK, Plan
+
+VALUES = " values"  # after the name of a kind whose entries are not all 1
+WEIGHED = ("letters", "words", "asking")
+FORMS = ("spelt", "begins", "halves")
+VECTORS = "vectors"
+
+
+@dataclass(frozen=True)
+class FiledRows:
+    """Rows of N texts, dense or CSR, of which some are taken as those of a matrix are.
+
+    Args:
+        blocks: of texts.
+        kind: of the rows.
+        shape: N, and T or D.
+    """
+
+    blocks: Sequence[pa.RecordBatch]
+    kind: str
+    shape: tuple[int, int]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, asked: "Ints | slice") -> Any:
+        texts = np.arange(*asked.indices(len(self))) if isinstance(asked, slice) else asked
+        rows, place = np.unique(texts, return_inverse=True)
+        ends = np.searchsorted(rows, np.arange(len(self.blocks) + 1) * BLOCK)
+        parts = [
+            self._of_block(block, rows[ends[number] : ends[number + 1]] - number * BLOCK)
+            for number, block in enumerate(self.blocks)
+            if number == 0 or ends[number] < ends[number + 1]
+        ]
+        dense = isinstance(parts[0], np.ndarray)
+        whole = np.concatenate(parts) if dense else sparse.csr_array(sparse.vstack(parts, "csr"))
+        return whole if len(rows) == len(texts) and (rows == texts).all() else whole[place]
+
+    def _of_block(self, block: pa.RecordBatch, rows: Ints) -> Any:
+        column = block.column(self.kind)
+        if not pa.types.is_list(column.type):
+            return rows_of(column)[rows]
+        offsets = column.offsets.to_numpy()
+        first, number = offsets[rows].astype(np.int64), np.diff(offsets)[rows].astype(np.int64)
+        at = runs_of(first, number)
+        indices = column.values.to_numpy()[at]
+        weighed = self.kind in WEIGHED
+        data = block.column(self.kind + VALUES).values.to_numpy()[at] if weighed else np.ones(len(at), np.float32)
+        indptr = np.append(0, np.cumsum(number)).astype(indices.dtype)
+        return sparse.csr_array((data, indices, indptr), shape=(len(rows), self.shape[1]))
+
+
+def rows_of(column: pa.Array) -> NDArray[Any]:
+    """Return (n,) numbers of a column, or (n, D) of lists of D numbers, without a copy."""
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.values.to_numpy().reshape(len(column), column.type.list_size))
+
+
+def write_rows(plan: Plan, stage: str, name: str, rows: Mapping[str, Any]) -> None:
+    """Write rows of a block by kind, dense ones and CSR, as the file of a task."""
+    columns: dict[str, pa.Array] = {}
+    for kind, each in rows.items():
+        if not isinstance(each, np.ndarray):
+            indptr = each.indptr.astype(np.int32)
+            columns[kind] = pa.ListArray.from_arrays(indptr, each.indices)
+            if kind in WEIGHED:
+                columns[kind + VALUES] = pa.ListArray.from_arrays(indptr, each.data)
+        elif each.ndim == 1:
+            columns[kind] = pa.array(each)
+        else:
+            columns[kind] = pa.FixedSizeListArray.from_arrays(pa.array(each.ravel()), each.shape[1])
+    write_batch(plan, stage, name, columns)
+
+
+def write_batch(plan: Plan, stage: str, name: str, columns: Mapping[str, pa.Array]) -> None:
+    """Write columns as the Arrow file of a task.
+
+    Raises:
+        DiskFullError: if there is no room.
+    """
+    batch = pa.record_batch(dict(columns))
+    with (
+        write_file(plan.file(stage, name, "arrow")) as temporary,
+        pa.ipc.new_file(f"{temporary}", batch.schema) as file,
+    ):
+        file.write_batch(batch)
+
+
+def mapped_batch(path: Path) -> pa.RecordBatch:
+    """Return the columns of a file; as it is mapped, only what is looked at is read."""
+    with pa.memory_map(f"{path}") as source:
+        return pa.ipc.open_file(source).get_batch(0)
+
+
+def write_vocabulary(plan: Plan, stage: str, name: str, known: Vocabulary) -> None:
+    """Write the terms of a block, or of all."""
+    names = {kind: pa.array([each], pa.large_list(pa.large_string())) for kind, each in known.names.items()}
+    counts = {kind + VALUES: pa.array([each], pa.large_list(pa.int64())) for kind, each in known.frequency.items()}
+    write_batch(plan, stage, name, {**names, **counts, "texts": pa.array([known.texts])})
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Return the terms of a block, or of all."""
+    batch = mapped_batch(path)
+    kinds = [kind for kind in batch.schema.names if not kind.endswith(VALUES) and kind != "texts"]
+    counted = [kind.removesuffix(VALUES) for kind in batch.schema.names if kind.endswith(VALUES)]
+    return Vocabulary(
+        batch["texts"][0].as_py(),
+        {kind: batch[kind].values.to_pylist() for kind in kinds},
+        {kind: np.array(batch[kind + VALUES].values.to_numpy()) for kind in counted},
+    )
+
+
+def vocabulary_of(plan: Plan) -> Vocabulary:
+    """Return the terms of all, which a process reads once."""
+    path = plan.file("vocabulary", "all", "arrow")
+    return _vocabulary(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _vocabulary(path: Path, changed: int) -> Vocabulary:
+    return read_vocabulary(path)
+
+
+def terms_in_files(plan: Plan) -> Terms:
+    """Return terms of the N texts, whose rows are read as they are asked for."""
+    known, blocks, forms = vocabulary_of(plan), _blocks(plan), mapped_batch(plan.file("forms", "all", "arrow"))
+    words = len(known.names["words"])
+    width = {kind: len(names) for kind, names in known.names.items()}
+    width |= {"letters": width["grams"] + width["marks"], "present": words, "joined": words, "order": words**2}
+    width |= {"contained": width["codes"], "prefix": 0, "length": 0}
+    rows = {kind: FiledRows(blocks, kind, (plan.distinct, width[kind])) for kind in OF_TEXTS}
+    square = {kind: FiledRows([forms], kind, (words, words))._of_block(forms, np.arange(words)) for kind in FORMS}
+    return known.terms(rows, {**square, "crowded": plan.crowded}, plan.shortened)
+
+
+def vectors_in_files(plan: Plan) -> Any:
+    """Return (N, D) vectors of the texts; None if they have none."""
+    return FiledRows(_blocks(plan), VECTORS, (plan.distinct, plan.width)) if plan.width else None
+
+
+def asking_rows(plan: Plan, name: str, terms: int) -> Csr:
+    """Return (n, T) entries by which the texts of a block look for others."""
+    block = mapped_batch(plan.file("rows", name, "arrow"))
+    return FiledRows([block], "asking", (len(block), terms))._of_block(block, np.arange(len(block)))
+
+
+def _blocks(plan: Plan) -> list[pa.RecordBatch]:
+    return [mapped_batch(plan.file("rows", name, "arrow")) for name in plan.blocks]
