@@ -1,11 +1,13 @@
 """Whether a dedupe in stages gives the same whatever it runs on, however it is cut in parts, and whatever ends it.
 
-    python tools/check_staged.py [MODEL...] --texts FILE [--on here,processes,dask,ray,spark,slurm] [--kills 50]
+    python tools/check_staged.py [MODEL...] --texts FILE [--block 4096] [--on here,processes,dask,ray,spark,slurm]
+        [--kills 50]
 
 Without a model, then for each model, rule, engine and number of parts it prints a hash of the groups, representatives
-and probabilities, and compares it with that of one file. With `--kills`, runs are killed at moments that are spread
-over a whole run, and workers of each engine are killed; the same command goes on, and the bytes that it writes must be
-those of a run that nothing ended.
+and probabilities, and compares it with that of one file. Without a model, more texts than `--block` are compared in
+blocks; take more than 8,000, as a file compares the vectors of fewer without cells. With `--kills`, runs are killed at
+moments that are spread over a whole run, and workers of each engine are killed; the same command goes on, and the bytes
+that it writes must be those of a run that nothing ended.
 
 Engines whose package is not there, and Spark without Java, are left out; Slurm without `sbatch` is submitit's stand-in
 for it. Exit status 1: something differs.
@@ -94,7 +96,12 @@ def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule:
 
 
 def compare(
-    models: Sequence[str], texts: Sequence[str], engines: Sequence[str], threshold: float | None, few: Sequence[str]
+    models: Sequence[str],
+    texts: Sequence[str],
+    engines: Sequence[str],
+    threshold: float | None,
+    few: Sequence[str],
+    block: int,
 ) -> int:
     """Print a line a combination; how many differ.
 
@@ -104,6 +111,7 @@ def compare(
         engines: what tasks run on.
         threshold: of links, by a model.
         few: engines that run one number of parts for each model and rule, as each run takes long.
+        block: texts of a block.
     """
     wrong = 0
     for turn, (model, rule) in enumerate((model, rule) for model in models for rule in RULES):
@@ -117,7 +125,9 @@ def compare(
                 for count in PARTS if engine not in few else [PARTS[(turn + 1) % len(PARTS)]]:
                     with tempfile.TemporaryDirectory() as temporary:
                         place = Path(temporary)
-                        settings = Settings(model=model, out=f"{place / 'out'}", threshold=least, rule=rule)
+                        settings = Settings(
+                            model=model, out=f"{place / 'out'}", threshold=least, rule=rule, block=block
+                        )
                         began = time.monotonic()
                         dedupe_folder(write_parts(place / "in", texts, count), settings, launch)
                         found = of_parts(place / "out")
@@ -133,7 +143,7 @@ def _name(model: str) -> str:
     return Path(model).resolve().parent.name if model else "no model"
 
 
-def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) -> int:
+def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int, block: int) -> int:
     """End a run at many moments and go on; how many of the results differ from that of a run that nothing ended.
 
     Runs are forks of this process, so that imports take no time.
@@ -144,8 +154,8 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
         folder = write_parts(place / "in", texts, 3)
 
         def dedupe(out: str) -> None:
-            # several blocks, shards and bins: as of many texts
-            settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=1_000_000)
+            # several blocks and shards: as of many texts
+            settings = Settings(model=model, out=f"{place / out}", threshold=threshold, memory=50_000_000, block=block)
             with started(HERE) as launch:
                 dedupe_folder(folder, settings, launch)
 
@@ -174,7 +184,7 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
     return wrong
 
 
-def kill_workers(model: str, texts: Sequence[str], threshold: float | None, engine: str) -> int:
+def kill_workers(model: str, texts: Sequence[str], threshold: float | None, engine: str, block: int) -> int:
     """Kill a worker of an engine in three stages, and go on if it gives up; whether the result differs."""
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
@@ -182,11 +192,11 @@ def kill_workers(model: str, texts: Sequence[str], threshold: float | None, engi
         killed, runs = list[str](), 0
 
         def tell(line: str) -> None:
-            if line.startswith(("read", "compare", "encode", "join")) and len(killed) < 3:
+            if line.startswith(("read", "rows", "compare", "join")) and len(killed) < 3:
                 Timer(0.5, lambda: killed.extend(_kill_a_worker(engine))).start()
 
         def dedupe(way: str, progress: Callable[[str], None]) -> dict[str, bytes]:
-            settings = Settings(model=model, out=f"{place / way}", threshold=threshold)
+            settings = Settings(model=model, out=f"{place / way}", threshold=threshold, block=block)
             with started(way) as launch:
                 dedupe_folder(folder, settings, launch, progress=progress)
             return {path.name: path.read_bytes() for path in (place / way).glob("*.parquet")}
@@ -217,7 +227,8 @@ def main() -> None:
     parser.add_argument("models", nargs="*", help="model folders")
     parser.add_argument("--texts", required=True, help="a file of texts")
     parser.add_argument("--column", help="with the texts")
-    parser.add_argument("--count", type=int, default=2000, help="texts of it that are used")
+    parser.add_argument("--count", type=int, default=12_000, help="texts of it that are used")
+    parser.add_argument("--block", type=int, default=4096, help="texts of a block")
     parser.add_argument("--threshold", type=float, help="of links, by a model")
     parser.add_argument("--on", default=",".join([HERE, *ENGINES]), help="with commas between")
     parser.add_argument("--few", default="dask,ray,spark,slurm", help="of these, with one number of parts each")
@@ -231,10 +242,10 @@ def main() -> None:
     wrong = 0
     if options.kills:
         for model in models:
-            wrong += kill(model, texts, options.threshold if model else None, options.kills)
+            wrong += kill(model, texts, options.threshold if model else None, options.kills, options.block)
         for engine in filter(WORKERS.get, engines):
-            wrong += kill_workers("", texts, None, engine)
-    wrong += compare(models, texts, engines, options.threshold, options.few.split(","))
+            wrong += kill_workers("", texts, None, engine, options.block)
+    wrong += compare(models, texts, engines, options.threshold, options.few.split(","), options.block)
     sys.exit(bool(wrong))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.matching.candidates import Pairs, descending_in
-from twicetold.matching.terms import PREFIX, Csr, Terms
+from twicetold.matching.terms import OF_TEXTS, PREFIX, Csr, Terms
 
 Column = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -51,7 +51,8 @@ def pair_features(terms: Terms, pairs: Pairs, among: "Mapping[str, Standing] | N
 def features_of_texts(terms: Terms, left: Rows, right: Rows) -> dict[str, Column]:
     """Return the features of two texts alone."""
     texts, place = np.unique(np.append(left, right), return_inverse=True)
-    terms, (left, right) = terms.at(texts), place.reshape(2, -1)  # few texts stay in cache, and files are read once
+    terms = replace(terms, **{name: getattr(terms, name)[texts] for name in OF_TEXTS})  # files are read once
+    left, right = place.reshape(2, -1)
     parts = (part(terms, left, right) for part in (_similar, _words, _codes, _numbers, _shape))
     return {name: column for part in parts for name, column in part.items()}
 

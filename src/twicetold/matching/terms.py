@@ -125,16 +125,11 @@ class Terms:
         """
         return cls.of_folded(normal_form(texts))
 
-    def at(self, texts: NDArray[np.int64]) -> "Terms":
-        """Return those of some of the texts."""
-        return replace(self, **{name: getattr(self, name)[texts] for name in OF_TEXTS})
-
     @classmethod
     def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
         """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
         folded = list(map(plain_numbers, folded))
-        most = most_words(len(folded))
-        long, frequency = ([], Counter[str]()) if whole else long_texts(folded, most)
+        most, long, frequency = (0, [], Counter[str]()) if whole else long_texts(folded, len(folded))
         shorten(folded, long, frequency, most)
         blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
         known = Vocabulary.merged([block.vocabulary for block in blocks])
@@ -325,19 +320,21 @@ def squeeze(text: str) -> str:
     return SQUEEZED.sub(r"\1", text)
 
 
-def most_words(texts: int) -> int:
-    """Return how many distinct words each of so many texts has at most, so that they have `WORDS`, or `FEWEST` each."""
-    return max(FEWEST, WORDS // max(texts, 1))
+def long_texts(texts: Sequence[str], count: int) -> tuple[int, list[int], Counter[str]]:
+    """Return long texts, of all `count` or of some of them.
 
+    They have more distinct words than each text may have, so that all have `WORDS`, or each one `FEWEST`.
 
-def long_texts(texts: Sequence[str], most: int) -> tuple[list[int], Counter[str]]:
-    """Return the texts with more distinct words than `most`, by number, and how many of them have each word."""
+    Returns:
+        Most words of a text, the numbers of the long ones, and how many of these have each word.
+    """
+    most = max(FEWEST, WORDS // max(count, 1))
     long, frequency = [], Counter[str]()
     for row, text in enumerate(texts):
         if len(text) > 2 * most and len(words := set(WORD.findall(text))) > most:
             long.append(row)
             frequency.update(words)
-    return long, frequency
+    return most, long, frequency
 
 
 def shorten(texts: list[str], long: Sequence[int], frequency: Mapping[str, int], most: int) -> None:

@@ -18,7 +18,7 @@ from twicetold.files import write_file
 from twicetold.matching.pair_features import runs_of
 from twicetold.matching.terms import OF_TEXTS, Csr, Terms, Vocabulary
 from twicetold.neighbours.grouping import Ints
-from twicetold.staged.plan import BLOCK, Plan
+from twicetold.staged.plan import Plan
 
 VALUES = " values"  # after the name of a kind whose entries are not all 1
 WEIGHED = ("letters", "words", "asking")
@@ -34,11 +34,13 @@ class FiledRows:
         blocks: of texts.
         kind: of the rows.
         shape: N, and T or D.
+        step: texts of a block.
     """
 
     blocks: Sequence[pa.RecordBatch]
     kind: str
     shape: tuple[int, int]
+    step: int
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -46,20 +48,24 @@ class FiledRows:
     def __getitem__(self, asked: "Ints | slice") -> Any:
         texts = np.arange(*asked.indices(len(self))) if isinstance(asked, slice) else asked
         rows, place = np.unique(texts, return_inverse=True)
-        ends = np.searchsorted(rows, np.arange(len(self.blocks) + 1) * BLOCK)
-        parts = [
-            self._of_block(block, rows[ends[number] : ends[number + 1]] - number * BLOCK)
-            for number, block in enumerate(self.blocks)
-            if number == 0 or ends[number] < ends[number + 1]
+        ends = np.searchsorted(rows, np.arange(len(self.blocks) + 1) * self.step)
+        some = [
+            (slice(start, stop), block, rows[start:stop] - number * self.step)
+            for number, (block, start, stop) in enumerate(zip(self.blocks, ends, ends[1:], strict=False))
+            if number == 0 or start < stop
         ]
-        dense = isinstance(parts[0], np.ndarray)
-        whole = np.concatenate(parts) if dense else sparse.csr_array(sparse.vstack(parts, "csr"))
+        if pa.types.is_list(some[0][1].column(self.kind).type):
+            whole = sparse.csr_array(sparse.vstack([self._of_block(block, its) for _, block, its in some], "csr"))
+        else:
+            parts = [(where, rows_of(block.column(self.kind)), its) for where, block, its in some]
+            kind = np.result_type(*(part.dtype for _, part, _ in parts))
+            whole = np.empty((len(rows), *parts[0][1].shape[1:]), kind)
+            for where, part, its in parts:  # a second copy would be large
+                whole[where] = part[its]
         return whole if len(rows) == len(texts) and (rows == texts).all() else whole[place]
 
     def _of_block(self, block: pa.RecordBatch, rows: Ints) -> Any:
         column = block.column(self.kind)
-        if not pa.types.is_list(column.type):
-            return rows_of(column)[rows]
         offsets = column.offsets.to_numpy()
         first, number = offsets[rows].astype(np.int64), np.diff(offsets)[rows].astype(np.int64)
         at = runs_of(first, number)
@@ -150,20 +156,20 @@ def terms_in_files(plan: Plan) -> Terms:
     width = {kind: len(names) for kind, names in known.names.items()}
     width |= {"letters": width["grams"] + width["marks"], "present": words, "joined": words, "order": words**2}
     width |= {"contained": width["codes"], "prefix": 0, "length": 0}
-    rows = {kind: FiledRows(blocks, kind, (plan.distinct, width[kind])) for kind in OF_TEXTS}
-    square = {kind: FiledRows([forms], kind, (words, words))._of_block(forms, np.arange(words)) for kind in FORMS}
+    rows = {kind: FiledRows(blocks, kind, (plan.distinct, width[kind]), plan.settings.block) for kind in OF_TEXTS}
+    square = {kind: FiledRows([forms], kind, (words, words), words)[:words] for kind in FORMS}
     return known.terms(rows, {**square, "crowded": plan.crowded}, plan.shortened)
 
 
 def vectors_in_files(plan: Plan) -> Any:
     """Return (N, D) vectors of the texts; None if they have none."""
-    return FiledRows(_blocks(plan), VECTORS, (plan.distinct, plan.width)) if plan.width else None
+    return FiledRows(_blocks(plan), VECTORS, (plan.distinct, plan.width), plan.settings.block) if plan.width else None
 
 
 def asking_rows(plan: Plan, name: str, terms: int) -> Csr:
     """Return (n, T) entries by which the texts of a block look for others."""
     block = mapped_batch(plan.file("rows", name, "arrow"))
-    return FiledRows([block], "asking", (len(block), terms))._of_block(block, np.arange(len(block)))
+    return FiledRows([block], "asking", (len(block), terms), len(block))[: len(block)]
 
 
 def _blocks(plan: Plan) -> list[pa.RecordBatch]:

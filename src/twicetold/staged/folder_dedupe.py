@@ -33,7 +33,7 @@ from twicetold.fingerprint import folder_digest
 from twicetold.matching.candidates import PROBES
 from twicetold.neighbours.cells import cells_for
 from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
-from twicetold.staged.plan import BAD, BLOCK, DROPPED, FOLDERS, Plan, Settings, numbered, written
+from twicetold.staged.plan import BAD, DROPPED, FOLDERS, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Launch, Progress, Task, Work, digest, done, tidy
 from twicetold.staged.term_stages import posted
 from twicetold.trained.fitted import mixture
@@ -131,7 +131,7 @@ class _Stages:
         if settings.model:
             self.work.progress(self.one("model", digest(model, settings.precision, settings.threshold))["evidence"])
         state = digest(self._read(), model)
-        if self.plan.rows > BLOCK and not (settings.model or settings.columns or settings.sense == "topic"):
+        if self.plan.rows > settings.block and not (settings.model or settings.columns or settings.sense == "topic"):
             state = self._blocks(state)
         found = self.one("compare", digest(state, [getattr(settings, name) for name in sorted(OF_FOLDERS)]))
         parts = self._join(digest(state, found, settings.drop))

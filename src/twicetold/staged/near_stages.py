@@ -18,7 +18,7 @@ from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.nearest import NOBODY, nearest_in
 from twicetold.staged.arrays import mapped, write_arrays
 from twicetold.staged.filed import asking_rows, vectors_in_files, vocabulary_of
-from twicetold.staged.plan import Plan, bounds, numbered
+from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.term_stages import frequency_of, posted, posting_of
 
 HIT = ("query", "row", "similarity")
@@ -65,7 +65,7 @@ def visits(plan: Plan, name: str) -> dict[str, Any]:
         V.
     """
     centre, shard = (np.array(mapped(plan, "centres", "all", kind)) for kind in ("centre", "shard"))
-    near = nearest_centres(vectors_in_files(plan)[slice(*bounds(name, plan.distinct))], centre, PROBES)
+    near = nearest_centres(vectors_in_files(plan)[slice(*plan.bounds(name))], centre, PROBES)
     cell = near.ravel()
     order = np.argsort(shard[cell], kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(shard[cell], minlength=plan.shards)))
@@ -110,7 +110,7 @@ def _visits(plan: Plan, shard: int) -> tuple[Ints, Ints, Ints, Ints, Any]:
         texts, its = np.unique(mapped(plan, "visits", name, "text")[some], return_inverse=True)
         cell, first = (mapped(plan, "visits", name, kind)[some] for kind in ("cell", "first"))
         of_block = (
-            texts + bounds(name, plan.distinct)[0],
+            texts + plan.bounds(name)[0],
             mapped(plan, "visits", name, "own")[texts],
             its + total,
             cell,
@@ -129,7 +129,7 @@ def candidates(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Their number.
     """
-    start, stop = bounds(name, plan.distinct)
+    start, stop = plan.bounds(name)
     frequency = frequency_of(vocabulary_of(plan))
     asking = asking_rows(plan, name, len(frequency))
     postings = (posting_of(plan, each, len(frequency)) for each in posted(plan))

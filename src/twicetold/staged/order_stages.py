@@ -16,7 +16,7 @@ from twicetold.neighbours.grouping import Ints
 from twicetold.normal_form import normal_form
 from twicetold.staged.arrays import mapped
 from twicetold.staged.filed import mapped_batch, write_batch
-from twicetold.staged.plan import Plan, bounds, numbered
+from twicetold.staged.plan import Plan, numbered
 from twicetold.staged.row_stages import firsts_of, texts_of_rows
 
 EVERY = 256
@@ -25,7 +25,7 @@ TEXT = pa.large_string()
 
 def sort(plan: Plan, name: str) -> dict[str, Any]:
     """Sort a block of distinct texts, of equal ones the one that sorts last."""
-    number = np.arange(*bounds(name, plan.distinct))
+    number = np.arange(*plan.bounds(name))
     rows = firsts_of(plan).numbers(number)
     for bucket in numbered(plan.buckets):
         copied, last = (mapped(plan, "exact", bucket, kind) for kind in ("copied", "last"))
@@ -44,7 +44,7 @@ def sort(plan: Plan, name: str) -> dict[str, Any]:
 
 def order(plan: Plan, name: str) -> dict[str, Any]:
     """Write a block of all texts in alphabetical order, with their numbers."""
-    start, stop = bounds(name, plan.distinct)
+    start, stop = plan.bounds(name)
     runs = [mapped_batch(plan.file("sort", each, "arrow")) for each in plan.blocks]
     marks = sorted(key for run in runs for key in run["key"].take(pa.array(np.arange(0, len(run), EVERY))).to_pylist())
     upper = -(-stop // EVERY) + len(runs)

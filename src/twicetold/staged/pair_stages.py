@@ -15,7 +15,7 @@ from twicetold.matching.pair_features import Standing, standings
 from twicetold.staged.arrays import in_memory, mapped, write_arrays
 from twicetold.staged.filed import terms_in_files, vectors_in_files
 from twicetold.staged.order_stages import order_of
-from twicetold.staged.plan import Plan, bounds
+from twicetold.staged.plan import Plan
 
 SIMILARITIES = ("lexical", "cosine")
 OF_STANDING = ("rank", "best", "second", "total", "number")
@@ -27,7 +27,7 @@ def pairs(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         P.
     """
-    edges = np.multiply(bounds(name, plan.distinct), plan.distinct)
+    edges = np.multiply(plan.bounds(name), plan.distinct)
     keys = []
     for block in plan.blocks:
         some = mapped(plan, "candidates", block, "key")

@@ -13,7 +13,6 @@ from twicetold.tables.streams import compression_of
 PLAN = "plan.json"
 DROPPED, BAD = "_dropped", "_bad"  # in the folder that is written: readers of folders pass over such names
 FOLDERS = {"parquet": "", "dropped": DROPPED, "bad": BAD}  # in it, by kind, of the files that `join` writes
-BLOCK = 1 << 16  # distinct texts of a block: those that `search_vectors` encodes at once
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
@@ -51,6 +50,7 @@ class Settings(DedupeOptions):
         skip_bad: leave bad rows out; with `drop`, they go to the folder `BAD`.
         drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
+        block: distinct texts of a block: the default is what vectors are encoded by, and compared with centres.
         delimiter: between the fields of delimited parts; None: as each shows.
 
     Raises:
@@ -63,6 +63,7 @@ class Settings(DedupeOptions):
     skip_bad: bool = False
     drop: bool = False
     memory: int = 1 << 30
+    block: int = 1 << 16
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
@@ -165,17 +166,17 @@ class Plan:
     @property
     def blocks(self) -> list[str]:
         """Names of the blocks of distinct texts."""
-        return numbered(-(-self.distinct // BLOCK))
+        return numbered(-(-self.distinct // self.settings.block))
+
+    def bounds(self, name: str) -> tuple[int, int]:
+        """Return the first distinct text of a block, and the one after its last."""
+        start = int(name) * self.settings.block
+        return start, min(start + self.settings.block, self.distinct)
 
 
 def numbered(count: int) -> list[str]:
     """Return names of so many tasks."""
     return [f"{number:06}" for number in range(count)]
-
-
-def bounds(block: int | str, count: int) -> tuple[int, int]:
-    """Return the first distinct text of a block, and the one after its last."""
-    return int(block) * BLOCK, min((int(block) + 1) * BLOCK, count)
 
 
 def written(name: str) -> str:

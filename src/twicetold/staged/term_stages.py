@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from twicetold.matching.candidates import COMMON, POSTED, heaviest, lexical_rows, of_terms
-from twicetold.matching.terms import READ, Csr, TermsOfBlock, Vocabulary, long_texts, most_words, shorten, stacked
+from twicetold.matching.terms import READ, Csr, TermsOfBlock, Vocabulary, long_texts, shorten, stacked
 from twicetold.neighbours.grouping import Ints
 from twicetold.normal_form import normal_form
 from twicetold.staged.arrays import in_memory, mapped, write_arrays
@@ -41,7 +41,7 @@ def long(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Number of these texts.
     """
-    rows, frequency = long_texts(_plain(plan, name), most_words(plan.distinct))
+    _, rows, frequency = long_texts(_plain(plan, name), plan.distinct)
     words = pa.array(frequency.keys(), pa.large_string())
     write_batch(plan, "long", name, {"word": words, "texts": pa.array(frequency.values(), pa.int64())})
     return {"texts": len(rows)}
@@ -138,9 +138,10 @@ def _plain(plan: Plan, name: str) -> list[str]:
 
 
 def _blocks(plan: Plan, name: str) -> list[TermsOfBlock]:
-    texts, most = _plain(plan, name), most_words(plan.distinct)
+    texts = _plain(plan, name)
     if plan.shortened:
         counts = mapped_batch(plan.file("often", "all", "arrow"))
         frequency = dict(zip(counts["word"].to_pylist(), counts["texts"].to_pylist(), strict=True))
-        shorten(texts, long_texts(texts, most)[0], frequency, most)
+        most, rows, _ = long_texts(texts, plan.distinct)
+        shorten(texts, rows, frequency, most)
     return [TermsOfBlock.of(texts[start : start + READ]) for start in range(0, len(texts), READ)]

@@ -10,7 +10,7 @@ import pytest
 from twicetold import layout
 from twicetold.matching import candidates, comparison
 from twicetold.neighbours import cells
-from twicetold.staged import filed, folder_dedupe, pair_stages, plan, term_stages
+from twicetold.staged import folder_dedupe, pair_stages, plan, term_stages
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
@@ -65,12 +65,10 @@ def deduped(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Few texts go the way of many: several blocks, buckets, postings and shards."""
-    for module in (plan, filed, folder_dedupe):
-        monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 128)
     for module in (candidates, comparison):
         monkeypatch.setattr(module, "EXACT", 100)
     monkeypatch.setattr(term_stages, "POSTED", 300)
     monkeypatch.setattr(pair_stages, "BLOCK", 1000)
-    return {"memory": 1_000_000}
+    return {"memory": 1_000_000, "block": 128}
