@@ -91,16 +91,16 @@ def find(
     return place, sorted_values[place] == values
 
 
-def card(grams: NDArray[np.uint64], offsets: NDArray[np.int64], letter_grams: int) -> dict[str, Any]:
+def card(columns: NDArray[np.int64], offsets: NDArray[np.int64], letter_grams: int) -> dict[str, Any]:
     """Return numbers of words, of their n-grams, and of words whose n-grams, with counts, are those of another word.
 
     Args:
-        grams: of the words, as `letter_grams` gives them.
+        columns: of the words' n-grams, in the order of `letter_grams`.
         offsets: where each word's begin.
         letter_grams: number of distinct ones.
     """
     word = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    ordered = grams[np.lexsort((grams, word))]
+    ordered = np.sort(word << 32 | columns) & 0xFFFFFFFF  # several times faster than np.lexsort
     buffers = [None, pa.py_buffer((8 * offsets).astype(np.int64)), pa.py_buffer(ordered)]
     number = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers).dictionary_encode().indices.to_numpy()
     words, collisions = len(number), int((np.bincount(number)[number] > 1).sum()) if len(number) else 0
@@ -145,8 +145,9 @@ class WordHashing(Declared):
         self.card_: dict[str, Any] | None = None
         if self.letters:
             grams, offsets = letter_grams(whole.dictionary, self.letters)
-            self.letter_grams_ = as_strings(np.unique(grams), self.letters)
-            self.card_ = card(grams, offsets, len(self.letter_grams_))
+            distinct, columns = np.unique(grams, return_inverse=True)
+            self.letter_grams_ = as_strings(distinct, self.letters)
+            self.card_ = card(columns, offsets, len(distinct))
         ends = np.cumsum([len(chunk.distinct) for chunk in chunks])
         number = whole.indices.to_numpy()
         numbers = [number[end - len(c.distinct) : end][c.number] for c, end in zip(chunks, ends, strict=True)]

@@ -226,7 +226,7 @@ def _unknown(codes: Ints, links: Links, weight: Floats, sure: float, salt: int) 
     row, column = np.divmod(np.where(count[edge] <= SAMPLED, turn, random.astype(np.int64)), size[other][edge])
     sides = members[first[one][edge] + row], members[first[other][edge] + column]
     pairs, at = np.unique(np.minimum(*sides) * len(codes) + np.maximum(*sides), return_index=True)
-    fresh = ~np.isin(pairs, links.left * len(codes) + links.right)
+    fresh = ~np.isin(pairs, links.left * len(codes) + links.right, assume_unique=True)  # else each side is hashed
     pairs, edge = pairs[fresh], edge[at[fresh]]
     stands_for = ((count - known) / np.maximum(np.bincount(edge, minlength=len(asked)), 1))[edge]
     left, right = np.divmod(pairs, max(len(codes), 1))
