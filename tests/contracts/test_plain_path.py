@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST = {"functions": 387, "files": 69, "modules": 90}
+MOST = {"functions": 390, "files": 69, "modules": 90}
 
 
 def test_a_plain_dedupe_calls_no_more_functions_and_imports_no_more_modules_than_it_did():
