@@ -3,11 +3,10 @@
     python benchmarks/bench_staged.py [--quick] [--texts 125000,250000] [--workers 2] [--memory 2GB] [--json FILE]
     python benchmarks/bench_staged.py --peers [--texts 125000]
 
-Texts are those of `staged_texts`, in eight Parquet parts. The model compares WordLlama's vectors (extra `static`) by
-cosine from 0.9 on. Memory is the greatest sum of resident sizes of the command and its workers, looked at every second;
+Texts are those of `staged_texts`, in eight Parquet parts, which are compared without a model. Memory is the greatest sum of resident sizes of the command and its workers, looked at every second;
 disk is the most that the folder which is written held then. ARI is with the groups that texts were made in.
 
-`--peers` measures semhash with the same vectors and threshold, and rensa's MinHash of words (128 permutations, Jaccard
+`--peers` measures semhash with WordLlama's vectors (extra `static`) from a cosine of 0.9 on, and rensa's MinHash of words (128 permutations, Jaccard
 from 0.7 on), on one thread, with all texts in memory (extra `bench`).
 """
 
@@ -96,9 +95,7 @@ def measured(count: int, workers: int, memory: str) -> dict[str, Any]:
         place = Path(temporary)
         write_parts(place / "in", count, PARTS)
         texts = read_parts(place / "in")
-        model = save_model(place, texts["text"].slice(0, KNOWN).to_pylist())
-        line = [sys.executable, "-m", "twicetold", "dedupe", str(model), str(place / "in")]
-        line += ["-o", str(place / "out"), "--threshold", str(COSINE)]
+        line = [sys.executable, "-m", "twicetold", "dedupe", str(place / "in"), "-o", str(place / "out")]
         line += ["--folder", f"workers={workers}", "--folder", f"memory={memory}"]
         before = psutil.Process().cpu_times()
         process = subprocess.Popen([*line, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

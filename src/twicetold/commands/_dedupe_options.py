@@ -69,7 +69,7 @@ class OfFolder:
         typer.Option(
             "--folder",
             metavar="KEY=VALUE",
-            help="Settings for a folder of parts: workers=1, memory=4GB, exact=no; repeat for several.",
+            help="Settings for a folder of parts: workers=1, memory=4GB; repeat for several.",
         ),
     ] = None
     engine: Annotated[
