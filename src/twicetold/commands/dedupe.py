@@ -38,8 +38,8 @@ def dedupe(
     With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns, and with
     --skip-bad bad rows to unique.bad.csv, with line and reason.
 
-    FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file. Without MODEL, columns or
-    topics, many texts are compared in blocks. Run the same command again to resume.
+    FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file. Without MODEL, columns
+    or topics, many texts are compared in blocks. Run the same command again to resume.
     """
     if not _is_of_folder(context, arguments):
         return _dedupe_file(arguments, common, asked, alone)
