@@ -3,8 +3,8 @@
     python benchmarks/bench_staged.py [--quick] [--texts 125000,250000] [--workers 2] [--memory 2GB] [--json FILE]
     python benchmarks/bench_staged.py --peers [--texts 125000]
 
-Texts are those of `staged_texts`, in eight Parquet parts, which are compared without a model. Memory is the greatest sum
-of resident sizes of the command and its workers, looked at every second; disk is the most that the folder which is
+Texts are those of `staged_texts`, in eight Parquet parts, which are compared without a model. Memory is the greatest
+sum of resident sizes of the command and its workers, looked at every second; disk is the most that the folder which is
 written held then. ARI is with the groups that texts were made in.
 
 `--peers` measures semhash with WordLlama's vectors (extra `static`) from a cosine of 0.9 on, and rensa's MinHash of
