@@ -69,9 +69,7 @@ def dedupe(
     prepared = Prepared.of(model, texts, options, encoded=encoded, progress=progress, comparison=comparison)
     distinct, comparison = prepared.distinct, prepared.comparison if prepared.pairs.vectors is None else None
     links, codes, candidates = prepared.grouped(progress)
-    represented, probability = representatives(
-        prepared.pairs, codes, options, lengths=lambda: [*map(len, distinct.texts)], distinct=distinct
-    )
+    represented, probability = representatives(prepared.pairs, codes, options, distinct=distinct)
     group, table = codes[distinct.place], _table(codes, links, distinct.place)
     columns = [texts_of(texts), *(strings_of(column) for column in options.also)]  # for a person who judges pairs
     shown = columns[0] if len(columns) == 1 else [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]

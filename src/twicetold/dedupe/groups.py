@@ -1,15 +1,9 @@
-"""Stages of groups over arrays, in memory or mapped from files: who represents a group.
-
-A file in memory and a bin of a folder have the same stages: links from a threshold on (`pairs.groups`),
-`representatives`, and warnings (`caution`). A group is represented by a distinct text, or by a row, by a column.
+"""Who represents a group: a distinct text, or by a column, a row.
 
 Shape letters: m distinct texts, n rows.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import KEEP_BY, DedupeOptions, KeepBy
@@ -23,8 +17,7 @@ def representatives(
     codes: Ints,
     options: DedupeOptions,
     *,
-    lengths: Callable[[], ArrayLike],
-    distinct: DistinctTexts | None = None,
+    distinct: DistinctTexts,
 ) -> tuple[Ints, Floats]:
     """Return representatives of the group of each distinct text, by the options.
 
@@ -32,21 +25,19 @@ def representatives(
         pairs: scores of the texts.
         codes: (m,) group of each.
         options: what represents a group.
-        lengths: gives (m,) characters of the texts.
-        distinct: the texts with their rows; None: of a folder.
+        distinct: the texts with their rows.
 
     Returns:
-        (m,) rows, or of a folder numbers of distinct texts, and the (m,) probability that a text says the same; 1 of
-        what represents a group itself.
+        (m,) rows, and the (m,) probability that a text says the same; 1 of what represents a group itself.
     """
     if isinstance(options.keep, tuple):
-        assert distinct is not None
         rows = best_rows(codes[distinct.place], values_to_keep(*options.keep))
         survivor = distinct.place[rows]
     else:
-        value = np.asarray(lengths() if options.keep == "longest" else np.zeros(len(codes)), np.float64)
+        longest = options.keep == "longest"
+        value = np.array([*map(len, distinct.texts)], np.float64) if longest else np.zeros(len(codes))
         survivor = best_rows(codes, value)
-        rows = survivor if distinct is None else distinct.rows[survivor]
+        rows = distinct.rows[survivor]
     representative = survivor[codes]
     probability = np.ones(len(codes))
     other = np.flatnonzero(representative != np.arange(len(codes)))

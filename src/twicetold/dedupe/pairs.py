@@ -87,7 +87,6 @@ class PairsByVectors:
         least: float,
         rule: Rule,
         *,
-        positions: Ints | None = None,
         start: Merges | None = None,
     ) -> Ints:
         """Return (m,) groups by the links that reach a score.
@@ -96,13 +95,12 @@ class PairsByVectors:
             links: between them.
             least: score of a link.
             rule: how links make groups.
-            positions: (m,) ascending, of these texts among all of a larger whole; None: they are the whole.
             start: merges by dot products that come before all others.
         """
         links = links.at_least(least)
         dots = replace(links, similarity=links.similarity - self.constant)
         least_dot = self.least_dot(least)
-        merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, positions=positions, start=start)
+        merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, start=start)
         return merges.cut(least_dot)
 
 

@@ -43,7 +43,7 @@ def in_memory(plan: Plan, stage: str, names: Sequence[str], kind: str) -> NDArra
 
 
 class Numbers(NamedTuple):
-    """The numbers 0 .. n - 1 without some: how many come before a number, and which is the k-th.
+    """The numbers 0 .. n - 1 without some: which is the k-th.
 
     Attributes:
         without: (L,) those that are left out, ascending.
@@ -61,10 +61,6 @@ class Numbers(NamedTuple):
         """Write all numbers without these, which ascend, as files of a stage."""
         write_arrays(plan, stage, "all", without=without)
         return cls(without)
-
-    def ranks(self, numbers: Ints) -> Ints:
-        """Return (K,) how many are below each number."""
-        return numbers - np.searchsorted(self.without, numbers)
 
     def numbers(self, ranks: Ints) -> Ints:
         """Return (K,) the number of each rank."""

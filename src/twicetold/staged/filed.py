@@ -67,7 +67,8 @@ class FiledRows:
     def _of_block(self, block: pa.RecordBatch, rows: Ints) -> Any:
         column = block.column(self.kind)
         offsets = column.offsets.to_numpy()
-        first, number = offsets[rows].astype(np.int64), np.diff(offsets)[rows].astype(np.int64)
+        first = offsets[rows].astype(np.int64)
+        number = offsets[rows + 1] - first
         at = runs_of(first, number)
         indices = column.values.to_numpy()[at]
         weighed = self.kind in WEIGHED

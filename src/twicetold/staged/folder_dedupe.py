@@ -133,14 +133,19 @@ class _Stages:
         state = digest(self._read(), model)
         if self.plan.rows > settings.block and not (settings.model or settings.columns or settings.sense == "topic"):
             state = self._blocks(state)
-        found = self.one("compare", digest(state, [getattr(settings, name) for name in sorted(OF_FOLDERS)]))
-        parts = self._join(digest(state, found, settings.drop))
+        state = digest(state, [getattr(settings, name) for name in sorted(OF_FOLDERS)])
+        found = self.one("compare", state)
+        parts = self._join(digest(state, settings.drop))
         return FolderGroups(summary_from_json(found["summary"]), *parts, self.bad, found["groups"])
 
     def _blocks(self, state: str) -> str:
-        """Compare the texts in blocks; a digest of what they were compared by."""
+        """Compare the texts in blocks, unless all but a few are copies; a digest of what they were compared by."""
         self.all("exact", numbered(self.plan.buckets), state)
-        self.plan = replace(self.plan, distinct=self.one("distinct", state)["distinct"], divided=True)
+        distinct, block = self.one("distinct", state)["distinct"], self.plan.settings.block
+        if distinct <= block:  # a file compares so few without cells
+            return state
+        state = digest(state, block)
+        self.plan = replace(self.plan, distinct=distinct, divided=True)
         blocks = self.plan.blocks
         for stage in ("sort", "order"):
             self.all(stage, blocks, state)

@@ -80,12 +80,13 @@ def rows(plan: Plan, name: str) -> dict[str, Any]:
         Columns of the vectors, and texts that look among fewer others than they would.
     """
     known = vocabulary_of(plan)
+    frequency = frequency_of(known)
     parts = [known.rows(block) for block in _blocks(plan, name)]
     whole = {kind: stacked([part.pop(kind) for part in parts]) for kind in tuple(parts[0])}
     write_arrays(plan, "rows", name, halves=np.unique(whole.pop("halves")))
-    asking, unfinished = heaviest(lexical_rows(whole["letters"], whole["words"]), frequency_of(known))
+    asking, unfinished = heaviest(lexical_rows(whole["letters"], whole["words"]), frequency)
     common = np.unique(asking.indices)
-    write_arrays(plan, "rows", name, common=common[frequency_of(known)[common] > COMMON].astype(np.int64))
+    write_arrays(plan, "rows", name, common=common[frequency[common] > COMMON].astype(np.int64))
     vectors = static_vectors(ordered_texts(plan, name))
     dense = {} if vectors is None else {VECTORS: vectors}
     write_rows(plan, "rows", name, {**whole, **dense, "asking": asking})

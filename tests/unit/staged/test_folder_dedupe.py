@@ -59,6 +59,34 @@ def test_groups_are_those_of_one_file_whatever_the_parts_are(options, many, part
         assert sum(stage == "near" for stage, _ in tasks) > 1 or options.get("sense") == "topic"
 
 
+def test_many_rows_of_few_texts_are_compared_as_those_of_a_file(many, parts, deduped, small):
+    texts, (launch, tasks) = many[:100] * 3, stopping(-1)
+    found, table = deduped(None, parts(texts, 2), launch=launch, **small)
+    alone, expected = as_one_file(None, texts)
+    assert columns(table) == expected
+    assert found.summary == alone.summary
+    assert ("distinct", "all") in tasks
+    assert "sort" not in dict(tasks)
+
+
+def test_without_vectors_blocks_are_compared_by_terms_alone(many, parts, deduped, small, monkeypatch):
+    monkeypatch.setattr("twicetold.trained.fitted._installed", lambda: None)
+    alone, expected = as_one_file(None, many)
+    found, table = deduped(None, parts(many, 2), **small)
+    assert columns(table) == expected
+    assert found.summary == alone.summary
+
+
+def test_other_options_after_a_stop_are_those_of_what_is_written(many, parts, deduped, small):
+    folder = parts(many, 2)
+    launch, tasks = stopping(-1)
+    deduped(None, folder, "whole", launch=launch, **small)
+    with pytest.raises(Stopped):
+        deduped(None, folder, launch=stopping(len(tasks) - 1)[0], **small)
+    _, table = deduped(None, folder, keep="longest", **small)
+    assert columns(table) == as_one_file(None, many, keep="longest")[1]
+
+
 def test_long_texts_are_shortened_by_the_words_of_all_blocks(parts, deduped, small, monkeypatch):
     monkeypatch.setattr(terms, "FEWEST", 8)
     monkeypatch.setattr(terms, "WORDS", 1)
