@@ -115,7 +115,7 @@ def test_a_checkpoint_that_is_cut_off_is_refused(train, cut):
 
 
 def test_a_checkpoint_with_flipped_bits_is_refused_or_read(train, cut):
-    """Never anything but the message: a bit of a weight cannot be told from a right one."""
+    """Never anything but the message; a bit between the parts of an archive means nothing."""
     whole, best = (cut / LAST).read_bytes(), (cut / BEST).read_bytes()
     for place in np.random.default_rng(0).integers(0, 8 * len(whole), 12).tolist():
         damaged = bytearray(whole)
@@ -123,6 +123,16 @@ def test_a_checkpoint_with_flipped_bits_is_refused_or_read(train, cut):
         (cut / LAST).write_bytes(damaged)
         (cut / BEST).write_bytes(best)
         assert str(cut) in message_of(lambda: train(cut), otherwise=str(cut))
+
+
+def test_a_checkpoint_with_a_flipped_bit_in_any_part_is_refused(train, cut):
+    whole = (cut / LAST).read_bytes()
+    with zipfile.ZipFile(cut / LAST) as parts:
+        found = {part.filename: whole.find(parts.read(part)) for part in parts.infolist() if part.file_size > 16}
+    assert len(found) > 5
+    for name, place in found.items():
+        (cut / LAST).write_bytes(whole[: place + 8] + bytes([whole[place + 8] ^ 1]) + whole[place + 9 :])
+        refused(train, cut, f"{re.escape(name)} differs from its checksum")
 
 
 @pytest.mark.parametrize("content", [{}, [], 5, "checkpoint", {"state_dict": {}}, {"epoch": 1}], ids=str)

@@ -4,6 +4,7 @@ import ctypes
 import logging
 import shutil
 import warnings
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def fit(
             enable_model_summary=False,
             default_root_dir=checkpoints,
         )
-        trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
+        trainer.fit(learner, loader, ckpt_path=_checked(last) if last.exists() else None, weights_only=True)
     except SystemExit as stop:  # raised by Lightning on Ctrl-C and SIGTERM
         raise KeyboardInterrupt(STOPPED) from stop
     except Diverged:
@@ -172,6 +173,19 @@ def fit(
             optimizer.release()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
     return Fitted(trainer.current_epoch, saved.best_epoch, saved.best_value, precision)
+
+
+def _checked(archive: Path) -> Path:
+    """Return the path of an archive of PyTorch, whose loader does not read the checksums.
+
+    Raises:
+        zipfile.BadZipFile: if a part differs from its checksum, or it is no archive.
+    """
+    with zipfile.ZipFile(archive) as parts:
+        damaged = parts.testzip()
+    if damaged is not None:
+        raise zipfile.BadZipFile(f"{damaged} differs from its checksum")
+    return archive
 
 
 def _own_callbacks(learner: Learner) -> list[pl.Callback]:
