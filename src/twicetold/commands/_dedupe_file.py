@@ -22,6 +22,7 @@ from twicetold.errors import require
 from twicetold.files import lock_beside, one_at_a_time, write_file
 from twicetold.tables.bad_rows import LISTED, BadRow, shown, table_of
 from twicetold.tables.blocks import Block, as_text, decoded, one_piece
+from twicetold.tables.columns import strings_of
 from twicetold.tables.files import choose_text, open_rows, write_rows
 from twicetold.tables.streams import format_of
 
@@ -63,7 +64,7 @@ class TextFile:
         needed: Sequence[str] = (),
         added: Sequence[str] = ADDED,
     ) -> "TextFile":
-        """Read a file; rows that are left out are told on stderr.
+        """Read a file, or of a folder of parts the texts and the columns that are needed; bad rows are told on stderr.
 
         Args:
             file: its path, or `-`.
@@ -76,20 +77,25 @@ class TextFile:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with progress(f"reading {file}"), open_rows(file, **file_format(reading.format)) as rows:
-            column = choose_text(rows, reading.text)
-            if taken := [name for name in added if name in rows.columns]:
-                raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
-            for name in (*needed, *([] if id_column is None else [id_column])):
-                rows.require(name)
-            bad: list[BadRow] = []
-            rows.bad.rows = bad
-            blocks = list(rows.blocks([column], skip_bad=reading.skip_bad))
-        tell_left_out(rows.bad)
-        texts = [each for block in blocks for each in block.texts(column)]
+        named = [*needed, *([] if id_column is None else [id_column])]
+        bad, blocks, texts = list[BadRow](), list[Block](), list[str]()
+        for part in _parts(file) if (folder := Path(file).is_dir()) else [file]:
+            with progress(f"reading {part}"), open_rows(part, **file_format(reading.format)) as rows:
+                column = choose_text(rows, reading.text)
+                if taken := [name for name in added if name in rows.columns]:
+                    raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
+                for name in named:
+                    rows.require(name)
+                rows.bad.rows = bad
+                for block in rows.blocks([column], skip_bad=reading.skip_bad):
+                    places = len(texts) + np.arange(1, 1 + len(block))
+                    blocks.append(Block(block.table.select({*named}), places) if folder else block)
+                    texts += block.texts(column)
+            tell_left_out(rows.bad)
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        file_of_texts = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter, bad)
+        name, unit = (file, "row") if folder else (rows.name, rows.unit)
+        file_of_texts = cls(name, rows.format, unit, blocks, texts, id_column, rows.delimiter, bad)
         file_of_texts._check_ids()
         return file_of_texts
 
@@ -107,9 +113,10 @@ class TextFile:
         require(
             self.columns.count(name) == 1, f"{self.name}: the column {name!r} is there {self.columns.count(name)} times"
         )
-        return one_piece(
-            decoded(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
-        )
+        parts = [decoded(part) for block in self.blocks for part in block.table[name].chunks]
+        if len({part.type for part in parts}) > 1:  # of a folder
+            parts = [pa.array(strings_of(part), pa.string()) for part in parts]
+        return one_piece(pa.chunked_array(parts))
 
     @cached_property
     def names(self) -> pa.Array:
@@ -250,3 +257,10 @@ def write_files(
             kept.unlink(missing_ok=True)
     if (file := files["page"]) is not None:
         groups.html(read.names.to_pylist()).write(file)
+
+
+def _parts(folder: str) -> list[str]:
+    from twicetold.commands._console import tell
+    from twicetold.staged.parts import parts_of
+
+    return [part.file for part in parts_of(Path(folder), tell)]

@@ -50,7 +50,8 @@ def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: Of
     for each in models:
         require_usable(each)
     words = words_of(folder.folder or [])
-    settings = _settings("".join(f"{folder_of(each).resolve()}" for each in models), common, asked, words)
+    model = "".join(f"{folder_of(each).resolve()}" for each in models)
+    settings = _settings(model, common, asked, words, None if asked.pairs is None else _answers(parts, common, asked))
     with launching(folder.engine, words["workers"]) as launch:
         result = folder_dedupe.dedupe_folder(Path(parts), settings, launch, progress=tell)
     rows = result.summary.counts.texts
@@ -65,7 +66,16 @@ def dedupe_folder(arguments: list[str], common: Common, asked: Asked, folder: Of
     )
 
 
-def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -> "Settings":
+def _answers(parts: str, common: Common, asked: Asked) -> Any:
+    """Return the option `pairs`, as lists, from a file of pairs of the rows of all parts."""
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.commands._pairs_file import pairs_of
+
+    left, right, same = pairs_of(str(asked.pairs), TextFile.read(parts, common, added=()), None)[0]
+    return left.tolist(), right.tolist(), same
+
+
+def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any], pairs: Any) -> "Settings":
     from twicetold.commands._columns import keeping, listed, window
     from twicetold.staged.plan import LIBRARIES, Settings
 
@@ -82,6 +92,7 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any]) -
         "also": listed(asked.also),
         "within": [window(each) for each in asked.within or []],
         "keep": keeping(asked.keep) or asked.keep,
+        "pairs": pairs,
     }
     return Settings(
         model=model,

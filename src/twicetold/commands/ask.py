@@ -111,7 +111,7 @@ def answers_beside(file: str) -> Path:
 
     if file == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
-    return Path(f"{file}.answers.csv")
+    return Path(f"{Path(file)}.answers.csv")  # beside a folder, not in it
 
 
 def ask_of_file(

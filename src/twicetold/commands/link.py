@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # of the least probable pairs
 SIDES = ("left", "right")
-FILE = "CSV, TSV, JSON lines, Parquet or .xlsx; - for stdin."
+FILE = "CSV, TSV, JSON lines, Parquet or .xlsx; - for stdin, or a folder of such parts."
 Repeated = list[str] | None
 SEVERAL = "COLUMN,… or LEFT=RIGHT,…"
 
@@ -118,7 +118,7 @@ def link(
 
     if is_one_file(left, right):
         raise typer.BadParameter(f"{left} is on both sides: twicetold dedupe FILE finds pairs within one file")
-    beside = STANDARD if STANDARD in (left, right) else f"{left}-{Path(right).name}"
+    beside = STANDARD if STANDARD in (left, right) else f"{Path(left)}-{Path(right).name}"
     answers = None if ask is None else answers_beside(beside)
     named = (None, None) if compare in (None, LETTERS) else _names(compare)
     read = {"left texts": left, "right texts": right, "known pairs": pairs}

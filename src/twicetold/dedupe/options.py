@@ -25,7 +25,7 @@ NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
 MOST_NEIGHBOURS = 320  # that an index holds
 
 
-OF_FOLDERS = frozenset({"precision", "threshold", "sense", "rule", "keep", "same", "within", "also"})
+OF_FOLDERS = frozenset({"precision", "threshold", "sense", "rule", "keep", "same", "within", "also", "pairs"})
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,13 @@ def test_a_folder_says_how_many_rows_are_bad_and_where_they_are(twicetold, tmp_p
     assert (stored["bad"], list(stored["bad_parts"])) == (1, ["a.parquet"])
 
 
-@pytest.mark.parametrize("options", [(), ("--sense", "copies"), ("--also", "n"), ("--keep", "highest:n", "--drop")])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--sense", "copies"), ("--also", "n"), ("--keep", "highest:n", "--drop"), ("--pairs", "answers.csv")],
+)
 def test_without_a_model_a_folder_is_grouped_as_one_file(options, twicetold, tmp_path):
     rows = pa.table({"text": TEXTS, "n": [1, 2, 1, 3, 2]})
+    (tmp_path / "answers.csv").write_text("left,right,same\n2,5,true\n1,4,false\n")
     pq.write_table(rows, tmp_path / "one.parquet")
     (tmp_path / "parts").mkdir()
     for name, part in (("a", rows[:2]), ("b", rows[2:])):
@@ -83,7 +87,7 @@ def test_without_a_model_a_folder_is_grouped_as_one_file(options, twicetold, tmp
         (("parts", "-o", "out", "--truth", "n"), "--truth: for a file alone"),
         (("one.parquet", "-o", "out", "--folder", "workers=2"), "--folder: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
-        (("parts", "-o", "out", "--pairs", "n.csv"), "--pairs: for a file alone"),
+        (("parts", "-o", "out", "--pairs", "n.csv"), "there is no file"),
         (("parts", "-o", "out", "--keep", "newest:n"), "there is no column 'n'"),
         (("parts", "-o", "out", "--folder", "memory=much"), "expected a size such as 4GB"),
         (("parts", "-o", "out", "--folder", "memory=1GB", "--folder", "workers=4"), "for each worker"),

@@ -137,6 +137,20 @@ def test_what_cannot_be_done_is_named_and_no_file_is_written(options, code, mess
     assert {path.name: path.read_text() for path in files.iterdir()} == before
 
 
+def test_folders_of_parts_are_linked_as_files(files):
+    options = (*LETTERS, "--text", "title=name", "--also", "brand", "--skip-bad", "--ask", "1")
+    (files / "new").mkdir()
+    for name, some in (("a", [0, 1]), ("b", [2, 3])):
+        part = pa.table({"brand": pa.array(some, pa.int64() if name == "a" else pa.float64())})
+        part = part.append_column("name", pa.array([NEW[n] for n in some]))
+        pq.write_table(part, files / "new" / f"{name}.parquet")
+    pq.write_table(pa.table({"name": NEW, "brand": ["0", "1", "2", "3"]}), files / "new.parquet")
+    alone, done = (call("old.csv", new, *options, input="y\n") for new in ("new.parquet", "new/"))
+    assert (alone.exit_code, done.exit_code) == (0, 0), done.stderr
+    assert done.stdout == alone.stdout
+    assert (files / "old.csv-new.answers.csv").exists()
+
+
 def test_answers_about_texts_of_standard_input_are_refused(files):
     done = call("-", "new.csv", "--ask", "2", "-o", "out.csv")
     assert (done.exit_code, "standard input is for the answers" in done.stderr) == (1, True)

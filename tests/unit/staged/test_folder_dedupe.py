@@ -45,6 +45,7 @@ def columns(table):
         {"sense": "topic"},
         {"keep": "longest", "rule": "complete"},
         {"rule": "components", "threshold": 0.9},
+        {"pairs": (list(range(0, 24, 2)), list(range(1, 24, 2)), [True, False] * 6)},
     ],
 )
 def test_groups_are_those_of_one_file_whatever_the_parts_are(options, many, parts, deduped, small):
