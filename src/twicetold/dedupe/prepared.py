@@ -102,6 +102,7 @@ class Prepared:
         pairs: PairScores
         if by_matcher:
             progress("comparing the texts")
+            comparison = comparison if len(distinct) == len(plain) else None  # a person keeps equal ones apart
             comparison = comparison or _compared(model, distinct, options, limits, vectors, also, thresholds, progress)
             if options.precision is None and thresholds.matched and thresholds.unlike(comparison.columns):
                 thresholds = thresholds.without_validation(constraints)

@@ -23,7 +23,6 @@ from scipy.special import expit, logit
 from twicetold.matching.candidates import (
     EXACT,
     NEAREST,
-    READ,
     Ends,
     Pairs,
     ScoredTexts,
@@ -269,14 +268,11 @@ class Comparison:
     @property
     def blank(self) -> int:
         """Number of texts without a word, a symbol or a vector, so that they are like no other."""
-        blank = 0
-        for start in range(0, len(self), READ):
-            some = slice(start, min(start + READ, len(self)))
-            there = np.diff(self.terms.letters[some].indptr) > 0  # symbols are terms of these, too
-            if self.vectors is not None:
-                there |= self.vectors[some].any(axis=1)
-            blank += len(there) - int(np.count_nonzero(there))
-        return blank
+        rest = np.flatnonzero(self.terms.length[:] == 0)  # the others have trigrams of letters
+        there = np.diff(self.terms.letters[rest].indptr) > 0  # symbols are terms of these, too
+        if self.vectors is not None:
+            there |= self.vectors[rest].any(axis=1)
+        return len(rest) - int(np.count_nonzero(there))
 
     @property
     def approximate(self) -> bool:

@@ -78,6 +78,13 @@ def test_without_vectors_blocks_are_compared_by_terms_alone(many, parts, deduped
     assert found.summary == alone.summary
 
 
+def test_equal_texts_that_a_person_keeps_apart_are_in_two_groups(many, parts, deduped, small):
+    texts, pairs = [*many, many[0].upper()], ([0], [len(many)], [False])
+    _, expected = as_one_file(None, texts, pairs=pairs)
+    assert columns(deduped(None, parts(texts, 2), pairs=pairs, **small)[1]) == expected
+    assert expected[0][0] != expected[0][-1]
+
+
 def test_other_options_after_a_stop_are_those_of_what_is_written(many, parts, deduped, small):
     folder = parts(many, 2)
     launch, tasks = stopping(-1)
