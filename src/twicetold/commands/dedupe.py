@@ -1,8 +1,9 @@
 """`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +15,13 @@ from twicetold.commands._outputs import beside, require_apart
 from twicetold.commands._progress import load_model, progress, require_usable
 from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 from twicetold.printable import counted
+
+if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.dedupe.options import Choices
+    from twicetold.matching.comparison import Comparison
+
+MANY = 250_000  # rows from which they are compared in blocks: in memory they take 2 GB, and one core
 
 
 @with_options
@@ -75,6 +83,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         from twicetold.commands._columns import fitted_to, listed, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._dedupe_messages import as_json, in_sentences, tell_result
+        from twicetold.dedupe.dedupe import dedupe as dedupe_texts
         from twicetold.tables.streams import STANDARD
 
     model, file = model_and_file(arguments, "dedupe", alone.compare, decision=True)
@@ -89,14 +98,27 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         further = dict(zip(listed(asked.also), options["also"], strict=True))
         asked_of: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asked_of, ask=asking(browser=alone.browser))
-    groups = loaded.dedupe(read.texts, progress=tell, **options)
-    write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
+    with _compared(read, model, alone, options) as comparison:
+        groups = dedupe_texts(loaded, read.texts, DedupeOptions(**options), progress=tell, comparison=comparison)
+        write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
     rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None
     shown = as_json if common.as_json else in_sentences
     place = None if common.out == STANDARD else f"{common.out}: {counted(rows - (dropped or 0), 'row')}"
     about = shown(groups, read.texts if common.as_json else groups.texts, read.names.to_pylist())
     aside, bad_aside = written["dropped rows"], written["bad rows"]
     tell_result(about, rows=rows, dropped=dropped, aside=aside, bad=len(read.bad), bad_aside=bad_aside, place=place)
+
+
+def _compared(
+    read: "TextFile", model: str | None, alone: OfFile, options: "Choices"
+) -> "AbstractContextManager[Comparison | None]":
+    """Lend a comparison of many rows in blocks, where nothing is asked that takes a comparison in memory."""
+    further = alone.compare or alone.ask or model or any(options[name] for name in ("same", "within", "also"))
+    if further or options["sense"] == "topic" or len(read.texts) < MANY:
+        return nullcontext()
+    from twicetold.staged.file_in_blocks import compared_in_blocks
+
+    return compared_in_blocks(read.texts, options["sense"], progress=tell)
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:

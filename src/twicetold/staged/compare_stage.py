@@ -6,7 +6,6 @@ for; else it compares all rows in memory, of whatever size the parts are. The st
 Shape letters: n rows of all parts.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 from twicetold.dedupe.prepared import require_vectors
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.fingerprint import folder_digest
-from twicetold.staged.arrays import in_memory, write_arrays
-from twicetold.staged.pair_stages import comparison_of
+from twicetold.staged.arrays import write_arrays
+from twicetold.staged.pair_stages import filed_comparison
 from twicetold.staged.plan import Plan
 from twicetold.staged.row_stages import texts_of_rows, values_of
 from twicetold.tables.blocks import one_piece
@@ -58,12 +57,10 @@ def compare(plan: Plan, name: str) -> dict[str, Any]:
         TypeError: if the model cannot be used with the options.
         ValueError: if a value of a column cannot be used, or no threshold is known for the precision.
     """
-    texts, settings, comparison = texts_of_rows(plan, np.arange(plan.rows)), plan.settings, None
+    texts, settings = texts_of_rows(plan, np.arange(plan.rows)), plan.settings
     model = _model(settings.model) if settings.model else None
     model = model or LoadedModel(Fitted(DistinctTexts.of(texts).texts, mixture()), NOWHERE)
-    if plan.divided:
-        known = in_memory(plan, "score", plan.blocks, "score")
-        comparison = replace(comparison_of(plan, plan.blocks), known=known)
+    comparison = filed_comparison(plan) if plan.divided else None
     found = dedupe(model, texts, _options(plan), comparison=comparison)
     columns = {"group": found.group, "row": found.representative, "probability": found.probability}
     write_arrays(plan, "compare", name, **columns)

@@ -96,7 +96,7 @@ def dedupe_folder(
             tidy(out, stages)
             if not (out / SUMMARY).exists():
                 remove_parts_gone(out, parts)
-            result = _Stages(Work(launch, progress), Plan(stages, settings, parts)).run(model)
+            result = Stages(Work(launch, progress), Plan(stages, settings, parts)).run(model)
             write_json(out / SUMMARY, {"state": state, **result.to_json()})
         shutil.rmtree(stages, ignore_errors=True)
     return result
@@ -115,7 +115,7 @@ def _earlier_result(out: Path, state: str) -> FolderGroups | None:
     return None
 
 
-class _Stages:
+class Stages:
     """The stages in order; `plan` grows with what they establish, and `bad` is the number of bad rows."""
 
     def __init__(self, work: Work, plan: Plan) -> None:
@@ -130,13 +130,16 @@ class _Stages:
         settings = self.plan.settings
         if settings.model:
             self.work.progress(self.one("model", digest(model, settings.precision, settings.threshold))["evidence"])
-        state = digest(self._read(), model)
-        if self.plan.rows > settings.block and not (settings.model or settings.columns or settings.sense == "topic"):
-            state = self._blocks(state)
-        state = digest(state, [getattr(settings, name) for name in sorted(OF_FOLDERS)])
+        state = digest(self.compared(model), [getattr(settings, name) for name in sorted(OF_FOLDERS)])
         found = self.one("compare", state)
         parts = self._join(digest(state, settings.drop))
         return FolderGroups(summary_from_json(found["summary"]), *parts, self.bad, found["groups"])
+
+    def compared(self, model: str) -> str:
+        """Read the rows, and compare many in blocks unless one task is to do it; a digest of what is known of them."""
+        state, settings = digest(self._read(), model), self.plan.settings
+        alone = settings.model or settings.columns or settings.sense == "topic" or self.plan.rows <= settings.block
+        return state if alone else self._blocks(state)
 
     def _blocks(self, state: str) -> str:
         """Compare the texts in blocks, unless all but a few are copies; a digest of what they were compared by."""

@@ -4,6 +4,7 @@ Shape letters: N texts, P pairs.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ def score(plan: Plan, name: str) -> dict[str, Any]:
     found = comparison_of(plan, [name], before)
     write_arrays(plan, "score", name, score=found.log_odds)
     return {}
+
+
+def filed_comparison(plan: Plan) -> Comparison:
+    """Return the comparison of all texts, once their pairs have scores; files are read as they are asked for."""
+    return replace(comparison_of(plan, plan.blocks), known=in_memory(plan, "score", plan.blocks, "score"))
 
 
 def comparison_of(plan: Plan, names: Sequence[str], before: int = 0) -> Comparison:
