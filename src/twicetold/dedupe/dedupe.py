@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twicetold.dedupe.caution import many_grouped, warnings_of
+from twicetold.dedupe.caution import doubtful, many_grouped, warnings_of
 from twicetold.dedupe.groups import representatives, values_to_keep
 from twicetold.dedupe.limits import require_length
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
@@ -133,7 +133,14 @@ def _summary(
     many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
     rows = [shown[row] for row in distinct.rows.tolist()]
     doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score, shown=rows)
-    warnings = (*([] if many is None else [many]), *doubts)
+    warnings = tuple(filter(None, (many, _in_doubt(prepared, len(links)), *doubts)))
     for warning in warnings:
         progress(f"warning: {warning}")
     return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings))
+
+
+def _in_doubt(prepared: Prepared, links: int) -> str | None:
+    comparison, pairs = prepared.comparison, prepared.pairs
+    if comparison is None or pairs.vectors is not None or prepared.constraints or prepared.link.chosen_for != "matcher":
+        return None
+    return doubtful(pairs.probability(comparison.log_odds), links)

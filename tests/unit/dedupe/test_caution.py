@@ -5,7 +5,7 @@ import pytest
 
 import twicetold
 from twicetold.commands._dedupe_messages import of_summary
-from twicetold.dedupe.caution import chains_in, codes_alone, codes_keep_apart, many_grouped
+from twicetold.dedupe.caution import chains_in, codes_alone, codes_keep_apart, doubtful, many_grouped
 from twicetold.dedupe.pairs import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.grouping import Links
@@ -150,6 +150,19 @@ def test_few_misspelt_copies_bring_no_warning():
     found = twicetold.fit([*texts, *copies], lexical=True).dedupe([*texts, *copies], threshold=0.65)
     assert found.summary.counts.groups == 2
     assert found.summary.warnings == ()
+
+
+def test_as_many_doubts_as_links_are_told_unless_a_person_has_answered():
+    assert doubtful(np.repeat([0.1, 0.2, 0.8, 0.9], [50, 15, 15, 30]), 30).startswith("30 pairs may be the same or not")
+    assert doubtful(np.repeat([0.1, 0.2, 0.8, 0.9], [50, 15, 15, 31]), 31) is None
+    assert doubtful(np.full(19, 0.5), 0) is None
+    texts = [f"{one} {two} {one}{two}" for one in WORDS for two in WORDS[:4]]
+    fitted, answers = twicetold.fit(texts, lexical=True), ([0], [16], [None])
+    warned = [
+        any("may be the same or not" in warning for warning in fitted.dedupe(texts, **options).summary.warnings)
+        for options in ({}, {"pairs": answers}, {"pairs": ([0], [16], [False])}, {"threshold": 0.6})
+    ]
+    assert warned == [True, True, False, False]
 
 
 def test_what_rests_on_no_label_is_named():
