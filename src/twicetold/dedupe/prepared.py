@@ -320,8 +320,9 @@ def _within(both: "Csr", vectors: "Dense | None", order: Ints, *, searched: Vect
     if len(packed):
         within = pairs_within(of_rows(searched, packed), limits.take(packed), None, neighbours=NEIGHBOURS)
         found.append(Ends(packed[within.left], packed[within.right]))
-    left, right = (np.concatenate([getattr(ends, side) for ends in found]) for side in ("left", "right"))
-    return Ends(np.minimum(left, right), np.maximum(left, right), sum(ends.unfinished for ends in found))
+    one, other = (np.concatenate([getattr(ends, side) for ends in found]) for side in ("left", "right"))
+    left, right = np.divmod(np.unique(np.minimum(one, other) * len(order) + np.maximum(one, other)), len(order))
+    return Ends(left, right, sum(ends.unfinished for ends in found))
 
 
 def _no_threshold(pairs: PairScores, options: DedupeOptions) -> list[str]:

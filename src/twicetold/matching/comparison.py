@@ -434,21 +434,15 @@ class Comparison:
             reasons.append("; ".join(told) if place[number] >= 0 else "a person says so")
         return reasons
 
-    @property
-    def _keys(self) -> tuple[Ints, Ints]:
-        """Keys of the candidates, ascending, and their positions."""
-        order = np.argsort(key := self.pairs.key, kind="stable")  # most are sorted
-        return key[order], order
-
     def _places(self, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
         """Return (P,) positions of pairs among the candidates, -1 for others, and the pairs in alphabetical order."""
         ends = self.position[left], self.position[right]
         one, other = np.minimum(*ends), np.maximum(*ends)
-        keys, order = self._keys
+        keys, key = self.pairs.key, one * len(self) + other
         if not len(keys):
             return np.full(len(one), -1), one, other
-        at = np.minimum(np.searchsorted(keys, one * len(self.order) + other), len(keys) - 1)
-        return np.where(keys[at] == one * len(self.order) + other, order[at], -1), one, other
+        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+        return np.where(keys[at] == key, at, -1), one, other
 
     @cached_property
     def _values(self) -> list[Values]:
