@@ -372,7 +372,7 @@ class Comparison:
         strong = (probability >= cut) & (inside[left] == inside[right])
         part = components(len(self), left[strong], right[strong])
         kept = (part[left] == part[right]) & (inside[left] == inside[right])  # groups are within components
-        links = Links.of(len(self), left[kept], right[kept], probability[kept])
+        links = Links(len(self), left[kept], right[kept], probability[kept])  # each once and ordered, as the pairs are
         if rule == "average":
             codes = merge_by_sample(links, cut, float(expit(logit(cut) + SURE)), others)
         else:
