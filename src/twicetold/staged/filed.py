@@ -3,11 +3,12 @@
 Shape letters: N texts, n of a block, k that are asked for, T terms of a kind, D columns.
 """
 
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,25 @@ FORMS = ("spelt", "begins", "halves")
 VECTORS = "vectors"
 
 
+class Mapped(NamedTuple):
+    """Columns of a file, of which only what is looked at is read.
+
+    Attributes:
+        columns: of n texts.
+        pages: of the file.
+    """
+
+    columns: pa.RecordBatch
+    pages: mmap.mmap
+
+    @classmethod
+    def of(cls, path: Path) -> "Mapped":
+        """Map a file."""
+        with path.open("rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return cls(pa.ipc.open_file(pa.py_buffer(pages)).get_batch(0), pages)
+
+
 @dataclass(frozen=True)
 class FiledRows:
     """Rows of N texts, dense or CSR, of which some are taken as those of a matrix are.
@@ -37,7 +57,7 @@ class FiledRows:
         step: texts of a block.
     """
 
-    blocks: Sequence[pa.RecordBatch]
+    blocks: Sequence[Mapped]
     kind: str
     shape: tuple[int, int]
     step: int
@@ -50,7 +70,7 @@ class FiledRows:
         rows, place = np.unique(texts, return_inverse=True)
         ends = np.searchsorted(rows, np.arange(len(self.blocks) + 1) * self.step)
         some = [
-            (slice(start, stop), block, rows[start:stop] - number * self.step)
+            (slice(start, stop), block.columns, rows[start:stop] - number * self.step)
             for number, (block, start, stop) in enumerate(zip(self.blocks, ends, ends[1:], strict=False))
             if number == 0 or start < stop
         ]
@@ -62,6 +82,8 @@ class FiledRows:
             whole = np.empty((len(rows), *parts[0][1].shape[1:]), kind)
             for where, part, its in parts:  # a second copy would be large
                 whole[where] = part[its]
+        for block in self.blocks:
+            block.pages.madvise(mmap.MADV_DONTNEED)  # else all that was ever looked at counts as held
         return whole if len(rows) == len(texts) and (rows == texts).all() else whole[place]
 
     def _of_block(self, block: pa.RecordBatch, rows: Ints) -> Any:
@@ -115,9 +137,8 @@ def write_batch(plan: Plan, stage: str, name: str, columns: Mapping[str, pa.Arra
 
 
 def mapped_batch(path: Path) -> pa.RecordBatch:
-    """Return the columns of a file; as it is mapped, only what is looked at is read."""
-    with pa.memory_map(f"{path}") as source:
-        return pa.ipc.open_file(source).get_batch(0)
+    """Return the columns of a file that is mapped."""
+    return Mapped.of(path).columns
 
 
 def write_vocabulary(plan: Plan, stage: str, name: str, known: Vocabulary) -> None:
@@ -152,7 +173,7 @@ def _vocabulary(path: Path, changed: int) -> Vocabulary:
 
 def terms_in_files(plan: Plan) -> Terms:
     """Return terms of the N texts, whose rows are read as they are asked for."""
-    known, blocks, forms = vocabulary_of(plan), _blocks(plan), mapped_batch(plan.file("forms", "all", "arrow"))
+    known, blocks, forms = vocabulary_of(plan), _blocks(plan), Mapped.of(plan.file("forms", "all", "arrow"))
     words = len(known.names["words"])
     width = {kind: len(names) for kind, names in known.names.items()}
     width |= {"letters": width["grams"] + width["marks"], "present": words, "joined": words, "order": words**2}
@@ -169,9 +190,10 @@ def vectors_in_files(plan: Plan) -> Any:
 
 def asking_rows(plan: Plan, name: str, terms: int) -> Csr:
     """Return (n, T) entries by which the texts of a block look for others."""
-    block = mapped_batch(plan.file("rows", name, "arrow"))
-    return FiledRows([block], "asking", (len(block), terms), len(block))[: len(block)]
+    block = Mapped.of(plan.file("rows", name, "arrow"))
+    count = len(block.columns)
+    return FiledRows([block], "asking", (count, terms), count)[:count]
 
 
-def _blocks(plan: Plan) -> list[pa.RecordBatch]:
-    return [mapped_batch(plan.file("rows", name, "arrow")) for name in plan.blocks]
+def _blocks(plan: Plan) -> list[Mapped]:
+    return [Mapped.of(plan.file("rows", name, "arrow")) for name in plan.blocks]
