@@ -52,7 +52,6 @@ CUT = 0.5  # mean probability of two groups that become one
 SURE = 0.4  # log odds above the cut that the candidates between two groups have, before others are scored
 LEAST_CUT = 0.3  # where most links would be wrong, an expected F1 is no reason for more of them
 SIBLINGS = 0.9  # share of the pairs of a valley below 0 in which numbers or codes contradict, from which it is none
-FEWEST_ANSWERS = 10  # by which probabilities are good enough to choose a cut by them
 Dense: TypeAlias = NDArray[np.float32]
 Progress: TypeAlias = Callable[[str], None]
 Places: TypeAlias = slice | NDArray[np.bool_ | np.int64]
@@ -66,10 +65,11 @@ to take, by their positions in it."""
 
 
 def best_cut(probability: NDArray[np.float64], answers: int) -> float:
-    """Return the probability from which links have the highest expected F1, after answers; `CUT` after few.
+    """Return the probability from which links have the highest expected F1, after answers; `CUT` without them.
 
     It is half of that F1 (Lipton et al. 2014, "Optimal thresholding of classifiers to maximize F1 measure"), so equal
-    and nearly equal probabilities need no order.
+    and nearly equal probabilities need no order. It begins with the first answer: a "no" about doubtful pairs lowers
+    the probability of all, and at a cut that stays at one half groups would lose more than that.
 
     Args:
         probability: (P,) of the candidates; 1 or 0 of those that a person was asked about.
@@ -81,7 +81,7 @@ def best_cut(probability: NDArray[np.float64], answers: int) -> float:
         >>> round(best_cut(np.array([0.9, 0.4, 0.1]), answers=20), 3)
         0.382
     """
-    if answers < FEWEST_ANSWERS:
+    if not answers:
         return CUT
     ranked = np.sort(probability)[::-1]
     expected = 2 * np.cumsum(ranked) / (np.arange(1, len(ranked) + 1) + ranked.sum())

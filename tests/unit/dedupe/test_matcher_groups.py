@@ -144,17 +144,17 @@ def test_answers_move_the_matcher_and_hold(asked):
     assert model.dedupe(asked, pairs=far).group[[0, 5]].tolist() == [0, 0]
 
 
-def test_after_ten_answers_links_are_cut_where_their_expected_f1_is_highest_unless_a_person_says_where(asked):
+def test_after_answers_links_are_cut_where_their_expected_f1_is_highest_unless_a_person_says_where(asked):
     model = twicetold.fit(asked, lexical=True)
     near = model.dedupe(asked, threshold=0.2).links
     some = np.argsort(np.abs(near.probability - 0.5), kind="stable")[:12]
     pairs = [near.left[some], near.right[some], near.probability[some] > 0.5]
-    after = model.dedupe(asked, pairs=tuple(pairs))
-    assert 0.3 <= after.summary.threshold.probability < 0.5
+    unsure = np.array([True] + [None] * 11, object)
+    for answers in (tuple(pairs), tuple(side[:1] for side in pairs), (*pairs[:2], unsure)):
+        assert 0.3 <= model.dedupe(asked, pairs=answers).summary.threshold.probability < 0.5
     assert model.dedupe(asked, pairs=tuple(pairs), threshold=0.6).summary.threshold.probability == pytest.approx(0.6)
-    unsure = np.array([True] * 9 + [None] * 3, object)
-    for few in (tuple(side[:9] for side in pairs), (*pairs[:2], unsure)):
-        assert model.dedupe(asked, pairs=few).summary.threshold.probability == 0.5
+    none = (*pairs[:2], np.full(12, None, object))
+    assert model.dedupe(asked, pairs=none).summary.threshold.probability == 0.5
 
 
 def test_what_agrees_and_what_contradicts_is_told_of_each_link():

@@ -8,7 +8,7 @@ import pytest
 
 from twicetold.matching import comparison as comparison_module
 from twicetold.matching import pair_features as pair_features_module
-from twicetold.matching.comparison import CUT, FEWEST_ANSWERS, LEAST_CUT, Comparison, best_cut
+from twicetold.matching.comparison import CUT, LEAST_CUT, Comparison, best_cut
 from twicetold.matching.matcher import Matcher
 
 TEXTS = [
@@ -147,7 +147,7 @@ def test_candidates_of_codes_that_share_a_letter_grow_with_the_texts_and_not_wit
 @pytest.mark.parametrize("seed", range(5))
 def test_no_number_of_links_has_a_higher_expected_f1_than_those_from_the_best_cut_on(seed: int) -> None:
     probability = np.random.default_rng(seed).beta(0.6, 0.6, 40).round(1)  # with ties
-    cut = best_cut(probability, FEWEST_ANSWERS)
+    cut = best_cut(probability, 1)
     every = [2 * probability[kept].sum() / (kept.sum() + probability.sum()) for kept in kept_from(probability)]
     chosen = probability >= cut
     assert 2 * probability[chosen].sum() / (chosen.sum() + probability.sum()) == pytest.approx(max(every))
@@ -155,7 +155,7 @@ def test_no_number_of_links_has_a_higher_expected_f1_than_those_from_the_best_cu
 
 def test_the_best_cut_counts_pairs_as_they_were_answered() -> None:
     compared = compare(TEXTS)
-    left, right = (np.tile(side, FEWEST_ANSWERS) for side in compared.ends)
+    left, right = compared.ends
     odds = [compared.best_cut(left, right, np.full(len(left), same)) for same in (False, True)]
     assert odds == [pytest.approx(np.log(LEAST_CUT / (1 - LEAST_CUT))), 0]
 
@@ -164,11 +164,11 @@ def kept_from(probability: np.ndarray) -> list[np.ndarray]:
     return [probability >= each for each in np.unique(probability)]
 
 
-def test_the_cut_is_one_half_after_few_answers_and_never_so_low_that_most_links_would_be_wrong() -> None:
+def test_the_cut_is_one_half_before_answers_and_never_so_low_that_most_links_would_be_wrong() -> None:
     probability = np.full(1_000, 0.05)
-    assert best_cut(probability, FEWEST_ANSWERS - 1) == CUT
-    assert best_cut(probability, FEWEST_ANSWERS) == LEAST_CUT
-    assert best_cut(np.empty(0), FEWEST_ANSWERS) == LEAST_CUT
+    assert best_cut(probability, 0) == CUT
+    assert best_cut(probability, 1) == LEAST_CUT
+    assert best_cut(np.empty(0), 1) == LEAST_CUT
 
 
 class Lengths:
