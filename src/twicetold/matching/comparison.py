@@ -68,8 +68,7 @@ def best_cut(probability: NDArray[np.float64], answers: int) -> float:
     """Return the probability from which links have the highest expected F1, after answers; `CUT` without them.
 
     It is half of that F1 (Lipton et al. 2014, "Optimal thresholding of classifiers to maximize F1 measure"), so equal
-    and nearly equal probabilities need no order. It begins with the first answer: a "no" about doubtful pairs lowers
-    the probability of all, and at a cut that stays at one half groups would lose more than that.
+    and nearly equal probabilities need no order.
 
     Args:
         probability: (P,) of the candidates; 1 or 0 of those that a person was asked about.
