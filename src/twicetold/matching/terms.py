@@ -16,8 +16,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import chain, count, islice, pairwise
+from functools import cached_property
+from itertools import chain, count, islice, pairwise, repeat
 from typing import Any, TypeAlias
 from unicodedata import category
 
@@ -36,6 +36,7 @@ Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
 WORD = re.compile(rf"[^\W_{HAN_AND_KANA}]+|[{HAN_AND_KANA}]")
+AROUND = re.compile(rf"({WORD.pattern})")
 PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
 CODE = re.compile(rf"[^\W_{HAN_AND_KANA}]+(?:[_\-/.]+[^\W_{HAN_AND_KANA}]+)*")
 SIGNS = "-#%!"  # besides those of mathematics and money
@@ -340,13 +341,10 @@ def long_texts(texts: Sequence[str], count: int) -> tuple[int, list[int], Counte
 def shorten(texts: list[str], long: Sequence[int], frequency: Mapping[str, int], most: int) -> None:
     """Leave out of long texts the words that most of these have, so that each keeps `most`."""
     for row in long:
-        words = set(WORD.findall(texts[row]))
-        left_out = words.difference(sorted(words, key=lambda word: (frequency[word], word))[:most])
-        texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
-
-
-def _unless_in(words: set[str], match: re.Match[str]) -> str:
-    return "" if match[0] in words else match[0]
+        pieces = AROUND.split(texts[row])  # every second one is a word
+        kept = sorted(sorted(set(pieces[1::2])), key=frequency.__getitem__)[:most]
+        pieces[1::2] = map(dict(zip(kept, kept, strict=True)).get, pieces[1::2], repeat(""))
+        texts[row] = "".join(pieces)
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
