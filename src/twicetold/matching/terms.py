@@ -305,10 +305,15 @@ class Vocabulary:
 def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
     """Return rows with other numbers of their columns, which ascend as before; `each`: of each entry."""
     indices = column if each else column[rows.indices]
-    small = max(count, len(indices)) < 2**31
-    return sparse.csr_array(
-        (rows.data, indices.astype(np.int32 if small else np.int64), rows.indptr), (len(rows.indptr) - 1, count)
-    )
+    return narrow(rows.data, indices, rows.indptr, (len(rows.indptr) - 1, count))
+
+
+def narrow(
+    data: NDArray[np.float32], indices: NDArray[np.integer], indptr: NDArray[np.integer], shape: tuple[int, int]
+) -> Csr:
+    """Return CSR with numbers of 32 bits if these suffice: SciPy widens both sorts to that of the wider."""
+    fits = np.int32 if max(shape[1], len(data)) < 2**31 else np.int64
+    return sparse.csr_array((data, indices.astype(fits, copy=False), indptr.astype(fits, copy=False)), shape=shape)
 
 
 def stacked(parts: list[Any]) -> Any:
@@ -372,8 +377,7 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
     cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(shape[1], 1))
     indptr = np.searchsorted(row, np.arange(shape[0] + 1))
-    column = column.astype(np.int32 if shape[1] < 2**31 else np.int64)
-    return sparse.csr_array((np.ones(len(cells), np.float32), column, indptr), shape=shape)
+    return narrow(np.ones(len(cells), np.float32), column, indptr, shape)
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
@@ -381,8 +385,7 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     some, vocabulary = incidence(terms)
     entries = np.zeros(count + 1, np.int64)
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
-    shape = (count, some.shape[1])
-    return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
+    return narrow(some.data, some.indices, np.cumsum(entries), (count, some.shape[1])), vocabulary
 
 
 def _begins(vocabulary: Sequence[str]) -> Csr:
