@@ -113,15 +113,14 @@ def token_ids(
     place: defaultdict[str, int] = defaultdict(count().__next__)  # words, or texts; each is taken apart once
     sizes, numbers = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(listed), BLOCK):
-        words = [
-            [text] if entire is None or entire(text) else text.split(" ") for text in listed[start : start + BLOCK]
-        ]
+        block = listed[start : start + BLOCK]
+        words = [[text] if entire is None or entire(text) else text.split(" ") for text in block]
         sizes.append(np.fromiter(map(len, words), np.int64, len(words)))
         numbers.append(np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int32, sizes[-1].sum()))
     lengths, ids, distinct = [np.empty(0, np.int64)], [np.empty(0, np.int64)], list(place)
     for start in range(0, len(distinct), BLOCK):
-        block = tokenizer.encode_batch_fast(distinct[start : start + BLOCK], add_special_tokens=special)
-        found = [encoding.ids for encoding in block]
+        block = distinct[start : start + BLOCK]
+        found = [encoding.ids for encoding in tokenizer.encode_batch_fast(block, add_special_tokens=special)]
         lengths.append(np.fromiter(map(len, found), np.int64, len(found)))
         ids.append(np.fromiter(chain.from_iterable(found), np.int64, lengths[-1].sum()))
     length, tokens = np.concatenate(lengths), np.concatenate(ids)
@@ -139,9 +138,10 @@ def _left_entire(described: str) -> Callable[[str], Any] | None:
     """
     content = json.loads(described)
     model, added = content["model"], content.get("added_tokens") or []
-    apart = model["type"] == "BPE" and not any(content.get("pre_tokenizer") or model.get(name) for name in AFFIXES)
-    apart = apart and content.get("normalizer") == BLANKS and not any(token["normalized"] for token in added)
-    if not apart or BLANK not in model["vocab"] or any(BLANK in piece.lstrip(BLANK) for piece in model["vocab"]):
+    whole = [content.get("pre_tokenizer"), *map(model.get, (*AFFIXES, "ignore_merges"))]
+    if any(whole) or model["type"] != "BPE" or content.get("normalizer") != BLANKS or BLANK not in model["vocab"]:
+        return None
+    if any(BLANK in piece.lstrip(BLANK) for piece in model["vocab"]) or any(token["normalized"] for token in added):
         return None
     return re.compile("|".join([r"\A |  | \Z", BLANK, *(re.escape(token["content"]) for token in added)])).search
 

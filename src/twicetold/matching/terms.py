@@ -308,9 +308,7 @@ def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: boo
     return narrow(rows.data, indices, rows.indptr, (len(rows.indptr) - 1, count))
 
 
-def narrow(
-    data: NDArray[np.float32], indices: NDArray[np.integer], indptr: NDArray[np.integer], shape: tuple[int, int]
-) -> Csr:
+def narrow(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Csr:
     """Return CSR with numbers of 32 bits if these suffice: SciPy widens both sorts to that of the wider."""
     fits = np.int32 if max(shape[1], len(data)) < 2**31 else np.int64
     return sparse.csr_array((data, indices.astype(fits, copy=False), indptr.astype(fits, copy=False)), shape=shape)
