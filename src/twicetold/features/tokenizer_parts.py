@@ -96,7 +96,7 @@ def loaded(described: str, max_length: int | None) -> Any:
 
 def token_ids(
     described: str, texts: Sequence[str], *, max_length: int | None, special: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return the tokens of texts, one sequence per text.
 
     Args:
@@ -117,16 +117,16 @@ def token_ids(
         words = [[text] if entire is None or entire(text) else text.split(" ") for text in block]
         sizes.append(np.fromiter(map(len, words), np.int64, len(words)))
         numbers.append(np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int32, sizes[-1].sum()))
-    lengths, ids, distinct = [np.empty(0, np.int64)], [np.empty(0, np.int64)], list(place)
+    lengths, ids, distinct = [np.empty(0, np.int64)], [np.empty(0, np.uint32)], list(place)
     for start in range(0, len(distinct), BLOCK):
         block = distinct[start : start + BLOCK]
         found = [encoding.ids for encoding in tokenizer.encode_batch_fast(block, add_special_tokens=special)]
         lengths.append(np.fromiter(map(len, found), np.int64, len(found)))
-        ids.append(np.fromiter(chain.from_iterable(found), np.int64, lengths[-1].sum()))
+        ids.append(np.fromiter(chain.from_iterable(found), np.uint32, lengths[-1].sum()))
     length, tokens = np.concatenate(lengths), np.concatenate(ids)
-    first, ends = np.cumsum(length) - length, np.append(0, np.cumsum(length[np.concatenate(numbers)]))
-    parts = [tokens[runs(first[number], length[number])] for number in numbers]
-    return ends[np.cumsum(np.concatenate(sizes))], np.concatenate(parts)
+    indptr = np.append(0, np.cumsum(length[np.concatenate(numbers)]))[np.cumsum(np.concatenate(sizes))]
+    first = np.cumsum(length) - length
+    return indptr, np.concatenate([tokens[runs(first[number], length[number])] for number in numbers])
 
 
 @lru_cache(maxsize=4)

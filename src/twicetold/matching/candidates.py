@@ -262,8 +262,7 @@ def near_by_terms(
             edges = np.flatnonzero(np.diff(looked, prepend=-1, append=np.iinfo(np.int64).max))
             for begin, end in pairwise(edges.tolist()):
                 product = some[begin:end] @ columns
-                place = np.arange(first + start + begin - base, first + start + end - base, dtype=np.int32)
-                own = np.repeat(place, np.diff(product.indptr))
+                own = np.repeat(np.arange(begin, end, dtype=np.int32) + (first + start - base), np.diff(product.indptr))
                 product.data[product.indices == own] = 0
                 chosen = _largest(product, nearest)
                 row, near = (side[chosen].astype(np.int64) + base for side in (own, product.indices))

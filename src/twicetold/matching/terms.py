@@ -304,8 +304,7 @@ class Vocabulary:
 
 def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
     """Return rows with other numbers of their columns, which ascend as before; `each`: of each entry."""
-    indices = column if each else column[rows.indices]
-    return narrow(rows.data, indices, rows.indptr, (len(rows.indptr) - 1, count))
+    return narrow(rows.data, column if each else column[rows.indices], rows.indptr, (len(rows.indptr) - 1, count))
 
 
 def narrow(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Csr:
