@@ -174,6 +174,7 @@ class TermsOfBlock:
         numeric = [row for row, text in enumerate(folded) if DIGIT.search(text)]
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
+        measured = ([f"{unit} {value}" for unit, value in some] for some in measures)
         marks = list(map(symbols, folded))
         letters, grams, names = _letters(folded, marks)
         kinds = {
@@ -181,7 +182,7 @@ class TermsOfBlock:
             "signs": incidence(list(filter(is_sign, some)) for some in marks),
             "numbers": _spread(map(numbers_of, parts), numeric, len(folded)),
             "units": _spread(([unit for unit, _ in some] for some in measures), numeric, len(folded)),
-            "measures": _spread(map(_joined, measures), numeric, len(folded)),
+            "measures": _spread(measured, numeric, len(folded)),
             "codes": _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded)),
         }
         rows = {
@@ -265,10 +266,10 @@ class Vocabulary:
         """Return what `Terms` has of the texts of a block, by name, and (h,) cells of `halves`."""
         texts, words = len(block.length), len(self.names["words"])
         columns = {kind: self.columns(kind, block.names) for kind in block.rows if kind != "order"}
-        rows = {
-            kind: _with_columns(block.rows[kind], column, len(self.frequency.get(kind, self.names.get(kind, ()))))
-            for kind, column in columns.items()
-        }
+        rows = {}
+        for kind, column in columns.items():  # which ascend as before
+            its, shape = block.rows[kind], (texts, len(self.frequency.get(kind, self.names.get(kind, ()))))
+            rows[kind] = narrow(its.data, column[its.indices], its.indptr, shape)
         rows["present"] = rows.pop("words")
         rows["letters"] = _weighed(rows["letters"], self.idf("letters"))
         rows["words"] = unit(rows["present"].multiply(self.idf("words")).tocsr().astype(np.float32))
@@ -276,7 +277,8 @@ class Vocabulary:
         order = block.rows["order"]
         pairs, number = np.unique(order.indices, return_inverse=True)
         halves = [word[half] for half in np.divmod(pairs.astype(np.int64), within)]
-        rows["order"] = _with_columns(order, (halves[0] * words + halves[1])[number], words**2, each=True)
+        both = (halves[0] * words + halves[1])[number]
+        rows["order"] = narrow(order.data, both, order.indptr, (texts, words**2))
         ends = (map(self.names["words"].__getitem__, half.tolist()) for half in halves)
         find = self.place["words"].get
         whole = np.fromiter((find(one + other, -1) for one, other in zip(*ends, strict=True)), np.int64, len(pairs))
@@ -300,11 +302,6 @@ class Vocabulary:
         grams = self.names["grams"] + self.names["marks"]
         of_all = {"texts": self.texts, "grams": grams, "idf": self.idf("words"), "vocabulary": self.names["words"]}
         return Terms(**{**of_all, **rows, **forms, "shortened": shortened})
-
-
-def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
-    """Return rows with other numbers of their columns, which ascend as before; `each`: of each entry."""
-    return narrow(rows.data, column if each else column[rows.indices], rows.indptr, (len(rows.indptr) - 1, count))
 
 
 def narrow(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Csr:
@@ -461,10 +458,6 @@ def numbers_of(parts: Sequence[str]) -> list[str]:
 def is_sign(symbol: str) -> bool:
     """Return true if texts contradict by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
     return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
-
-
-def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{unit} {value}" for unit, value in measures]
 
 
 def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
