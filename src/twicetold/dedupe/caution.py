@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.dedupe.distinct import replaced
 from twicetold.dedupe.pairs import PairScores
 from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import counted, differing
@@ -30,7 +31,7 @@ LOOKED_AT = 20_000  # links whose texts are compared
 BLANK = 0.01  # share of texts without a term that the model knows, from which a file is unlike training
 CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
 _CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
-_CAPITALS = r" [A-Z]{1,6} "
+_CAPITALS = r"[A-Z]{1,6}"
 
 
 class Chains(NamedTuple):
@@ -134,7 +135,7 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
     both = pc.utf8_normalize(pa.array([*left, *right], pa.large_string()), form="NFKC")
     rest, all_of_it = (
         each.dictionary_encode().indices.to_numpy(zero_copy_only=False).reshape(2, -1)
-        for each in (_without_codes(both), _replaced(pc.utf8_lower(both), r"[^\p{L}\p{M}\p{N}]+", ""))
+        for each in (_without_codes(both), replaced(pc.utf8_lower(both), r"[^\p{L}\p{M}\p{N}]+", ""))
     )
     alone = np.flatnonzero((rest[0] == rest[1]) & (all_of_it[0] != all_of_it[1]))
     alone = np.array([link for link in alone.tolist() if _words(left[link]) != _words(right[link])], np.int64)
@@ -248,12 +249,9 @@ def _words(text: str) -> list[str]:
 
 def _without_codes(texts: pa.Array) -> pa.Array:
     """Return letters of texts without codes; those in capitals leave a sign."""
-    words = _replaced(_replaced(texts, _CODE, " "), r"[^\p{L}\p{M}]+", "  ")
-    marked = _replaced(_replaced(words, r"(?s)^(.*)$", r" \1 "), _CAPITALS, " # ")
+    words = replaced(replaced(texts, _CODE, " ", where=r"\p{Nd}"), r"[^\p{L}\p{M}]+", " ")
     mixed = pc.match_substring_regex(texts, r"\p{Ll}")
-    plain = pc.utf8_lower(pc.if_else(mixed, marked, words))
-    return pc.utf8_trim_whitespace(_replaced(plain, r" +", " "))
-
-
-def _replaced(texts: pa.Array, pattern: str, by: str) -> pa.Array:
-    return pc.replace_substring_regex(texts, pattern, by)
+    some = pc.and_(mixed, pc.match_substring_regex(words, rf"(?:^| ){_CAPITALS}(?: |$)"))
+    apart = replaced(pc.replace_substring(words.filter(some), " ", "  "), r"(?s)^(.*)$", r" \1 ")
+    marked = replaced(replaced(apart, rf" {_CAPITALS} ", " # "), r" +", " ")
+    return pc.utf8_trim_whitespace(pc.utf8_lower(pc.replace_with_mask(words, some, marked)))

@@ -78,7 +78,13 @@ def folded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     other = pc.invert(pc.string_is_ascii(column))
     forms = pa.array(normal_form(column.filter(other).to_pylist()), column.type)
     column = pc.replace_with_mask(pc.ascii_lower(column), other, forms)
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[\s\p{Z}]+", " "))
+    return pc.utf8_trim_whitespace(replaced(column, r"[\s\p{Z}]+", " ", where=r"[\s\p{Z}]{2}|[^\S ]|[^\P{Z} ]"))
+
+
+def replaced(texts: pa.Array, pattern: str, by: str, *, where: str | None = None) -> pa.Array:
+    """Replace what matches a pattern in the texts that match `where`: to look is several times faster."""
+    some = pc.match_substring_regex(texts, where or pattern)
+    return pc.replace_with_mask(texts, some, pc.replace_substring_regex(texts.filter(some), pattern, by))
 
 
 def require_texts(column: pa.Array) -> pa.Array:

@@ -108,7 +108,7 @@ class ModelTokens(Declared):
         }
         return {"width": width, "transformer": transformer}
 
-    def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _numbers(self, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
         return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)
 
     def _width(self) -> int:

@@ -121,8 +121,10 @@ class StaticTokens(Declared):
         """Return (N + 1,) where each text's tokens begin, and their (K,) numbers."""
         read = [text[: self.characters_] for text in texts]
         indptr, ids = token_ids(self.tokenizer_, read, max_length=self.max_length, special=False)
-        known = (ids < self.width_ - 1) & (ids != (-1 if self.unknown_ is None else self.unknown_))
-        return indptr, np.where(known, ids + 1, UNKNOWN_TOKEN).astype(np.int32)
+        unknown = (ids >= self.width_ - 1) | (ids == (-1 if self.unknown_ is None else self.unknown_))
+        ids += 1  # in place, as there are many
+        ids[unknown] = UNKNOWN_TOKEN
+        return indptr, ids.view(np.int32)
 
     def _weighting(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """Return (width,) weights of the numbers by how frequent they are, if wanted."""

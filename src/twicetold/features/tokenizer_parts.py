@@ -9,13 +9,17 @@ twice in a sequence. Padding, truncation and decoder are left out: nobody here u
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from twicetold.features.rows import runs
 
 NORMALIZERS = (
     "BertNormalizer",
@@ -42,6 +46,10 @@ PRE_TOKENIZERS = (
 POST_PROCESSORS = ("BertProcessing", "ByteLevel", "RobertaProcessing", "TemplateProcessing")
 MODELS = ("BPE", "Unigram", "WordPiece")
 PATTERNS = (" {2,}", r"\s{2,}|[\n\r\t]", r"\s+")  # regular expressions that match a blank at least, in linear time
+AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+BLANK = "\u2581"
+_TO_BLANK = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}  # as Llama's, with one before a text
+BLANKS = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": BLANK}, _TO_BLANK]}
 UNUSED = ("decoder", "padding", "truncation")
 LONGEST_PART = 16  # replacements in a sequence, pieces of a template, characters of an affix
 LONGEST_REPLACEMENT = 64  # bytes of a character's in a compiled map; the longest of Unicode's has 33
@@ -88,7 +96,7 @@ def loaded(described: str, max_length: int | None) -> Any:
 
 def token_ids(
     described: str, texts: Sequence[str], *, max_length: int | None, special: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return the tokens of texts, one sequence per text.
 
     Args:
@@ -101,13 +109,41 @@ def token_ids(
         (N + 1,) where each text's tokens begin, and the ids of all tokens.
     """
     tokenizer, listed = loaded(described, max_length), list(texts)
-    blocks = (listed[start : start + BLOCK] for start in range(0, len(listed), BLOCK))
-    lengths, ids = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
-    for block in blocks:
+    entire = _left_entire(described) if max_length is None and not special else None
+    place: defaultdict[str, int] = defaultdict(count().__next__)  # words, or texts; each is taken apart once
+    sizes, numbers = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    for start in range(0, len(listed), BLOCK):
+        block = listed[start : start + BLOCK]
+        words = [[text] if entire is None or entire(text) else text.split(" ") for text in block]
+        sizes.append(np.fromiter(map(len, words), np.int64, len(words)))
+        numbers.append(np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int32, sizes[-1].sum()))
+    lengths, ids, distinct = [np.empty(0, np.int64)], [np.empty(0, np.uint32)], list(place)
+    for start in range(0, len(distinct), BLOCK):
+        block = distinct[start : start + BLOCK]
         found = [encoding.ids for encoding in tokenizer.encode_batch_fast(block, add_special_tokens=special)]
         lengths.append(np.fromiter(map(len, found), np.int64, len(found)))
-        ids.append(np.fromiter(chain.from_iterable(found), np.int64, lengths[-1].sum()))
-    return np.cumsum(np.concatenate(lengths)), np.concatenate(ids)
+        ids.append(np.fromiter(chain.from_iterable(found), np.uint32, lengths[-1].sum()))
+    length, tokens = np.concatenate(lengths), np.concatenate(ids)
+    indptr = np.append(0, np.cumsum(length[np.concatenate(numbers)]))[np.cumsum(np.concatenate(sizes))]
+    first = np.cumsum(length) - length
+    return indptr, np.concatenate([tokens[runs(first[number], length[number])] for number in numbers])
+
+
+@lru_cache(maxsize=4)
+def _left_entire(described: str) -> Callable[[str], Any] | None:
+    """Return a function that is true of texts whose words must stay together; None: those of all texts.
+
+    Words between single blanks have the same tokens alone where a blank becomes the sign before a word, which nothing
+    but other blanks joins to what is before it.
+    """
+    content = json.loads(described)
+    model, added = content["model"], content.get("added_tokens") or []
+    whole = [content.get("pre_tokenizer"), *map(model.get, (*AFFIXES, "ignore_merges"))]
+    if any(whole) or model["type"] != "BPE" or content.get("normalizer") != BLANKS or BLANK not in model["vocab"]:
+        return None
+    if any(BLANK in piece.lstrip(BLANK) for piece in model["vocab"]) or any(token["normalized"] for token in added):
+        return None
+    return re.compile("|".join([r"\A |  | \Z", BLANK, *(re.escape(token["content"]) for token in added)])).search
 
 
 def _parts(content: Mapping[str, Any], name: str, inner: str, known: tuple[str, ...]) -> Iterator[Any]:
@@ -170,7 +206,7 @@ def _require_model(model: Any) -> None:
     if not isinstance(model, dict) or model.get("type") not in MODELS:
         kind = model.get("type") if isinstance(model, dict) else None
         raise ValueError(f"expected as model of a tokenizer {', '.join(MODELS)}, got {kind!r:.40}")
-    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+    for name in AFFIXES:
         if len(model.get(name) or "") > LONGEST_PART:
             raise ValueError(f"expected at most {LONGEST_PART} characters as {name} of a tokenizer")
     if model.get("dropout"):

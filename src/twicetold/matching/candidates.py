@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.matching.terms import Csr, Terms
+from twicetold.matching.terms import Csr, Terms, narrow
 from twicetold.neighbours.nearest import Index, row_dots
 
 LETTERS = 0.7  # weight of letters beside words, as of the default of dedupe
@@ -36,7 +36,7 @@ LEAST = 0.15  # similarity by letters and words of a candidate by these
 LEAST_VECTORS = 0.5  # cosine of a candidate by vectors
 SCORED = 65_536  # pairs that a model scores at a time
 BLOCK = 1_000  # texts that ask at a time
-READ = 50_000  # texts whose terms are looked at at a time
+READ = 1 << 13  # texts whose terms are looked at at a time
 POSTED = 1 << 18  # texts whose terms are held by term
 LOOKED = 1 << 20  # texts that are looked among at a time: more is slower, as it does not stay in cache
 SHARE = 0.4  # of the similarity of a text's nearest, below which nothing is ranked
@@ -191,7 +191,7 @@ def lexical_rows(letters: Csr, words: Csr) -> Csr:
         scaled = [letters[some] * np.float32(LETTERS**0.5), words[some] * np.float32((1 - LETTERS) ** 0.5)]
         rows, place = sparse.hstack(scaled, format="csr"), slice(*indptr[[start, start + scaled[0].shape[0]]])
         data[place], indices[place] = rows.data, rows.indices
-    return sparse.csr_array((data, indices, indptr), shape=(letters.shape[0], letters.shape[1] + words.shape[1]))
+    return narrow(data, indices, indptr, (letters.shape[0], letters.shape[1] + words.shape[1]))
 
 
 def pair_dots(rows: Any, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -262,11 +262,11 @@ def near_by_terms(
             edges = np.flatnonzero(np.diff(looked, prepend=-1, append=np.iinfo(np.int64).max))
             for begin, end in pairwise(edges.tolist()):
                 product = some[begin:end] @ columns
-                row = np.repeat(np.arange(first + start + begin, first + start + end), np.diff(product.indptr))
-                product.data[product.indices == row - base] = 0
+                own = np.repeat(np.arange(begin, end, dtype=np.int32) + (first + start - base), np.diff(product.indptr))
+                product.data[product.indices == own] = 0
                 chosen = _largest(product, nearest)
-                near = product.indices[chosen].astype(np.int64) + base
-                ends.append((row[chosen], near, product.data[chosen]))
+                row, near = (side[chosen].astype(np.int64) + base for side in (own, product.indices))
+                ends.append((row, near, product.data[chosen]))
     row, near, value = map(np.concatenate, zip(*ends, strict=True))
     if blocks < 2:
         return row, near
@@ -285,7 +285,7 @@ def of_terms(both: Csr, base: slice, asked: NDArray[np.bool_]) -> Csr:
         rows = both[start : min(start + READ, base.stop)]
         kept = asked[rows.indices]
         indptr = np.append(0, np.cumsum(kept))[rows.indptr]
-        blocks.append(sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape))
+        blocks.append(narrow(rows.data[kept], rows.indices[kept], indptr, rows.shape))
     return sparse.csr_array(sparse.vstack(blocks, format="csr")).T.tocsr()
 
 
@@ -337,7 +337,7 @@ def heaviest(both: Csr, frequency: NDArray[np.int64]) -> tuple[Csr, int]:
     cut = asked & (_before(texts, both.indptr) + texts > MOST)
     kept = np.sort(order[asked & ~cut])
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=both.shape[0]))])
-    asking = sparse.csr_array((both.data[kept], both.indices[kept], indptr), shape=both.shape)
+    asking = narrow(both.data[kept], both.indices[kept], indptr, both.shape)
     return asking, len(np.unique(row[order[cut]]))
 
 

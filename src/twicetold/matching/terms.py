@@ -16,8 +16,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import chain, count, islice, pairwise
+from functools import cached_property
+from itertools import chain, count, islice, pairwise, repeat
 from typing import Any, TypeAlias
 from unicodedata import category
 
@@ -36,6 +36,7 @@ Csr: TypeAlias = Any
 """A SciPy CSR array of float32."""
 
 WORD = re.compile(rf"[^\W_{HAN_AND_KANA}]+|[{HAN_AND_KANA}]")
+AROUND = re.compile(rf"({WORD.pattern})")
 PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a number with its sign, or letters
 CODE = re.compile(rf"[^\W_{HAN_AND_KANA}]+(?:[_\-/.]+[^\W_{HAN_AND_KANA}]+)*")
 SIGNS = "-#%!"  # besides those of mathematics and money
@@ -173,6 +174,7 @@ class TermsOfBlock:
         numeric = [row for row, text in enumerate(folded) if DIGIT.search(text)]
         parts = [PART.findall(folded[row]) for row in numeric]
         measures = list(map(measures_of, parts))
+        measured = ([f"{unit} {value}" for unit, value in some] for some in measures)
         marks = list(map(symbols, folded))
         letters, grams, names = _letters(folded, marks)
         kinds = {
@@ -180,7 +182,7 @@ class TermsOfBlock:
             "signs": incidence(list(filter(is_sign, some)) for some in marks),
             "numbers": _spread(map(numbers_of, parts), numeric, len(folded)),
             "units": _spread(([unit for unit, _ in some] for some in measures), numeric, len(folded)),
-            "measures": _spread(map(_joined, measures), numeric, len(folded)),
+            "measures": _spread(measured, numeric, len(folded)),
             "codes": _spread(map(codes_of, map(folded.__getitem__, numeric)), numeric, len(folded)),
         }
         rows = {
@@ -264,10 +266,10 @@ class Vocabulary:
         """Return what `Terms` has of the texts of a block, by name, and (h,) cells of `halves`."""
         texts, words = len(block.length), len(self.names["words"])
         columns = {kind: self.columns(kind, block.names) for kind in block.rows if kind != "order"}
-        rows = {
-            kind: _with_columns(block.rows[kind], column, len(self.frequency.get(kind, self.names.get(kind, ()))))
-            for kind, column in columns.items()
-        }
+        rows = {}
+        for kind, column in columns.items():  # which ascend as before
+            its, shape = block.rows[kind], (texts, len(self.frequency.get(kind, self.names.get(kind, ()))))
+            rows[kind] = narrow(its.data, column[its.indices], its.indptr, shape)
         rows["present"] = rows.pop("words")
         rows["letters"] = _weighed(rows["letters"], self.idf("letters"))
         rows["words"] = unit(rows["present"].multiply(self.idf("words")).tocsr().astype(np.float32))
@@ -275,7 +277,8 @@ class Vocabulary:
         order = block.rows["order"]
         pairs, number = np.unique(order.indices, return_inverse=True)
         halves = [word[half] for half in np.divmod(pairs.astype(np.int64), within)]
-        rows["order"] = _with_columns(order, (halves[0] * words + halves[1])[number], words**2, each=True)
+        both = (halves[0] * words + halves[1])[number]
+        rows["order"] = narrow(order.data, both, order.indptr, (texts, words**2))
         ends = (map(self.names["words"].__getitem__, half.tolist()) for half in halves)
         find = self.place["words"].get
         whole = np.fromiter((find(one + other, -1) for one, other in zip(*ends, strict=True)), np.int64, len(pairs))
@@ -301,13 +304,10 @@ class Vocabulary:
         return Terms(**{**of_all, **rows, **forms, "shortened": shortened})
 
 
-def _with_columns(rows: Csr, column: NDArray[np.int64], count: int, *, each: bool = False) -> Csr:
-    """Return rows with other numbers of their columns, which ascend as before; `each`: of each entry."""
-    indices = column if each else column[rows.indices]
-    small = max(count, len(indices)) < 2**31
-    return sparse.csr_array(
-        (rows.data, indices.astype(np.int32 if small else np.int64), rows.indptr), (len(rows.indptr) - 1, count)
-    )
+def narrow(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Csr:
+    """Return CSR with numbers of 32 bits if these suffice: SciPy widens both sorts to that of the wider."""
+    fits = np.int32 if max(shape[1], len(data)) < 2**31 else np.int64
+    return sparse.csr_array((data, indices.astype(fits, copy=False), indptr.astype(fits, copy=False)), shape=shape)
 
 
 def stacked(parts: list[Any]) -> Any:
@@ -340,13 +340,10 @@ def long_texts(texts: Sequence[str], count: int) -> tuple[int, list[int], Counte
 def shorten(texts: list[str], long: Sequence[int], frequency: Mapping[str, int], most: int) -> None:
     """Leave out of long texts the words that most of these have, so that each keeps `most`."""
     for row in long:
-        words = set(WORD.findall(texts[row]))
-        left_out = words.difference(sorted(words, key=lambda word: (frequency[word], word))[:most])
-        texts[row] = WORD.sub(partial(_unless_in, left_out), texts[row])
-
-
-def _unless_in(words: set[str], match: re.Match[str]) -> str:
-    return "" if match[0] in words else match[0]
+        pieces = AROUND.split(texts[row])  # every second one is a word
+        kept = sorted(sorted(set(pieces[1::2])), key=frequency.__getitem__)[:most]
+        pieces[1::2] = map(dict(zip(kept, kept, strict=True)).get, pieces[1::2], repeat(""))
+        texts[row] = "".join(pieces)
 
 
 def incidence(terms: Iterable[Sequence[str]]) -> tuple[Csr, list[str]]:
@@ -374,8 +371,7 @@ def _ones(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, i
     cells = cells[np.diff(cells, prepend=-1) > 0]
     row, column = np.divmod(cells, max(shape[1], 1))
     indptr = np.searchsorted(row, np.arange(shape[0] + 1))
-    column = column.astype(np.int32 if shape[1] < 2**31 else np.int64)
-    return sparse.csr_array((np.ones(len(cells), np.float32), column, indptr), shape=shape)
+    return narrow(np.ones(len(cells), np.float32), column, indptr, shape)
 
 
 def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> tuple[Csr, list[str]]:
@@ -383,8 +379,7 @@ def _spread(terms: Iterable[Sequence[str]], rows: Sequence[int], count: int) -> 
     some, vocabulary = incidence(terms)
     entries = np.zeros(count + 1, np.int64)
     entries[1 + np.array(rows, np.int64)] = np.diff(some.indptr)
-    shape = (count, some.shape[1])
-    return sparse.csr_array((some.data, some.indices, np.cumsum(entries)), shape=shape), vocabulary
+    return narrow(some.data, some.indices, np.cumsum(entries), (count, some.shape[1])), vocabulary
 
 
 def _begins(vocabulary: Sequence[str]) -> Csr:
@@ -463,10 +458,6 @@ def numbers_of(parts: Sequence[str]) -> list[str]:
 def is_sign(symbol: str) -> bool:
     """Return true if texts contradict by it: a sign of mathematics, money or charge, or as of `C++` and `C#`."""
     return symbol[0] in SIGNS or category(symbol[0]) in ("Sc", "Sm")
-
-
-def _joined(measures: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{unit} {value}" for unit, value in measures]
 
 
 def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
