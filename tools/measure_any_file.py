@@ -4,8 +4,9 @@ Examples:
     python tools/measure_any_file.py ../data
     python tools/measure_any_file.py ../data --page docs/explanation/experiments/default-dedupe.md
 
-It prints two tables: F1 of pairs of rows in one group; and the rows that `--drop` keeps. The mirror is a folder of the
-public data. Libraries are those of the extra `bench`; one that is missing is named, and its column is left out.
+It prints F1 of pairs of rows in one group, also of kinds that the matcher has not learnt from, and the rows that
+`--drop` keeps. The mirror is a folder of the public data. Libraries are those of the extra `bench`; one that is missing
+is named, and its column is left out.
 """
 
 import sys
@@ -17,7 +18,7 @@ import checkout  # noqa: F401 (for its effects)
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import combinations
 from typing import TypeAlias
@@ -29,6 +30,7 @@ import twicetold
 from twicetold.errors import readable_errors
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.files import write_text
+from twicetold.matching.generic import generic_matcher
 from twicetold.matching.matcher import Matcher
 from twicetold.neighbours.components import components
 from twicetold.neighbours.parallel import serial_products
@@ -37,7 +39,7 @@ from twicetold_lab.evaluation.comparisons import compare
 from twicetold_lab.evaluation.units import Units
 from twicetold_lab.matching.learning import Labelled, held_out, labelled
 from twicetold_lab.matching.measures import best_threshold, blended, in_file
-from twicetold_lab.matching.sources import LabelledFile, same_files
+from twicetold_lab.matching.sources import LabelledFile, further_files, same_files
 from twicetold_lab.reporting.markdown import table
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -104,8 +106,20 @@ def main() -> None:
         files = [labelled(file, vectors=True) for file in same_files(asked.mirror)]
         matchers = held_out(files)
         rows = [measured(one, matchers[one.file.kind], libraries) for one in files]
+        generic = generic_matcher(vectors=True)
+        further = [measured(labelled(file, vectors=True), generic, libraries) for file in further_files(asked.mirror)]
     used = [f"{name} {version(name)}" for name in dict.fromkeys(name.partition(" ")[0] for name in libraries)]
-    parts = [of_groups(rows), aims(rows), of_rows(rows), f"Versions: {', '.join(used) or 'no other library'}.\n"]
+    others = [
+        replace(row, scores={name: row.scores[name] for name in row.scores if name != HELD_OUT}) for row in further
+    ]
+    beside = f"Kinds that the matcher has not learnt from:\n\n{of_groups(others)}"
+    parts = [
+        of_groups(rows),
+        aims(rows),
+        beside,
+        of_rows(rows),
+        f"Versions: {', '.join(used) or 'no other library'}.\n",
+    ]
     text = "\n".join(parts)
     print(text)
     if page:

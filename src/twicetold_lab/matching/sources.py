@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from twicetold_lab.matching import made
+from twicetold_lab.matching import made, made_lines
 
 ROWS = 3_500  # of a file that is cut
 STORY = 12  # headlines of a story
@@ -49,6 +49,7 @@ TABLES = {  # file: kind, column of the texts, further columns
     "febrl3": ("persons", "person", ("date_of_birth",)),
     "mqp": ("questions", "question", ()),
 }
+FURTHER = {"affiliations": "affiliation", "cddb": "name", "cora": "all"}  # file: column of the texts
 QUORA, NEWS = "quora/quora_duplicate_questions.tsv", "uci_news/newsCorpora.csv"
 STSB, NLI = "stsbenchmark/sts-train.csv", "nli/nli_for_simcse.csv"
 FILES = (*(f"files/{name}.csv" for name in TABLES), QUORA, NEWS, STSB, NLI)  # of the mirror
@@ -81,6 +82,21 @@ def made_files() -> list[LabelledFile]:
         "releases": made.releases,
     }
     return [LabelledFile(f"made {name}", name, *maker()) for name, maker in makers.items()]
+
+
+def further_files(mirror: Path) -> list[LabelledFile]:
+    """Return files of further kinds, from which nothing is learnt."""
+    makers: dict[str, Callable[[], made.Rows]] = {
+        "logs": made_lines.logs,
+        "parts": made_lines.parts,
+        "addresses": made_lines.addresses,
+        "procedures": made_lines.procedures,
+        "posts": made_lines.posts,
+        "scripts": made_lines.scripts,
+        "flights": made_lines.flights,
+    }
+    lines = [LabelledFile(f"made {name}", name, *maker()) for name, maker in makers.items()]
+    return [*(_table(mirror, name, column, name) for name, column in FURTHER.items()), *lines]
 
 
 def quora(mirror: Path) -> LabelledFile:

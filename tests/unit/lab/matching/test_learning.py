@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twicetold_lab.matching import made
+from twicetold_lab.matching import made, made_lines
 from twicetold_lab.matching.learning import Labelled, group_of_texts, held_out, labelled, learn
 from twicetold_lab.matching.measures import answered, best_threshold, blended, by_matcher
 from twicetold_lab.matching.sources import LabelledFile, copied
@@ -23,7 +23,14 @@ def files() -> list[Labelled]:
     ]
 
 
-@pytest.mark.parametrize("maker", [made.names, made.tickets, made.variants, made.releases])
+@pytest.mark.parametrize(
+    "maker",
+    [getattr(made, name) for name in ("names", "tickets", "variants", "releases")]
+    + [
+        getattr(made_lines, name)
+        for name in ("logs", "parts", "addresses", "procedures", "posts", "scripts", "flights")
+    ],
+)
 def test_made_files_are_the_same_each_time_and_have_groups_of_several(maker) -> None:  # type: ignore[no-untyped-def]
     texts, groups = maker()
     assert (texts, groups) == maker()
