@@ -15,6 +15,7 @@ from twicetold.commands._progress import progress
 from twicetold.dedupe.groups import values_to_keep
 from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
 from twicetold.tables.columns import BadValues, distances_by, keys_of, size_of, strings_of
+from twicetold.tables.files import TEXT_COLUMNS
 from twicetold.use.model import Model, fit
 
 
@@ -28,6 +29,19 @@ def listed(asked: Sequence[str] | None) -> list[str]:
     if not all(names):
         raise typer.BadParameter(f"expected names of columns with commas between them, got {','.join(asked or [])!r}")
     return list(dict.fromkeys(names))
+
+
+def text_and_others(text: str | None, on: Sequence[str] | None) -> tuple[str | None, list[str]]:
+    """Return the column with the texts, None if it goes by its name, and the others that rows are compared by.
+
+    Args:
+        text: the option --text.
+        on: the option --on.
+    """
+    names = listed(on)
+    if names and text is None:
+        text = next((name for name in TEXT_COLUMNS if name in names), names[0])
+    return text, [name for name in names if name != text]
 
 
 def split(asked: str, separator: str) -> list[str]:
@@ -79,7 +93,7 @@ def needed(asked: Asked) -> list[str]:
     kept = keeping(asked.keep)
     return [
         *listed(asked.same),
-        *listed(asked.also),
+        *(asked.also or ()),
         *(window(each)[0] for each in asked.within or []),
         *([] if kept is None else [kept[1]]),
         *([] if asked.truth is None else [asked.truth]),
@@ -96,7 +110,7 @@ def options_of(file: TextFile, asked: Asked) -> Choices:
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    choices: Any = {**vars(asked), **values_of(file, listed(asked.same), asked.within or [], listed(asked.also))}
+    choices: Any = {**vars(asked), **values_of(file, listed(asked.same), asked.within or [], asked.also or [])}
     if (named := keeping(asked.keep)) is not None:
         rule, column = named
         with naming(file, column):

@@ -89,7 +89,7 @@ def _settings(model: str, common: Common, asked: Asked, words: dict[str, Any], p
         )
     columns = {
         "same": listed(asked.same),
-        "also": listed(asked.also),
+        "also": asked.also or [],
         "within": [window(each) for each in asked.within or []],
         "keep": keeping(asked.keep) or asked.keep,
         "pairs": pairs,

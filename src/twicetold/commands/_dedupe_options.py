@@ -8,13 +8,13 @@ import typer
 from twicetold.commands._options import (
     SAME,
     WITHIN,
-    Also,
     Browser,
     Compare,
     Html,
     Id,
     Json,
     OfSense,
+    On,
     OutFile,
     Pairs,
     Precision,
@@ -100,7 +100,7 @@ class Asked:
     ] = "first"
     same: Annotated[list[str] | None, typer.Option("--same", metavar="COLUMN,…", help=SAME)] = None
     within: Annotated[list[str] | None, typer.Option("--within", metavar="COLUMN:SIZE", help=WITHIN)] = None
-    also: Also = None
+    also: On = None
     pairs: Pairs = None
     truth: Annotated[
         str | None,

@@ -64,11 +64,11 @@ Threshold = Annotated[float | None, typer.Option("--threshold", help="Minimum pr
 OfSense = Annotated[
     Sense, typer.Option("--sense", help=f"Without MODEL, what counts as a duplicate: {', '.join(SENSES)}.")
 ]
-ALSO = "compare further columns as well: texts, numbers or dates."
-Also = Annotated[
-    list[str] | None,
-    typer.Option("--also", metavar="COLUMN,…", help=f"Without MODEL, {ALSO}"),
-]
+ON = (
+    "Columns to compare: texts, numbers or dates. Rows are shown by that of --text, or text, title or question among "
+    "them, or the first."
+)
+On = Annotated[list[str] | None, typer.Option("--on", metavar="COLUMN,…", help=f"Without MODEL. {ON}")]
 Pairs = Annotated[
     str | None,
     typer.Option("--pairs", metavar="FILE", help="File of known pairs, duplicates or not: columns left, right, same."),

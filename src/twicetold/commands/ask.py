@@ -1,6 +1,7 @@
 """`twicetold ask`: questions about the pairs of a file's texts that the matcher is least sure of."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._console import tell
-from twicetold.commands._options import Also, Browser, Compare, File, Id, OfSense, Reading, with_options
+from twicetold.commands._options import Browser, Compare, File, Id, OfSense, On, Reading, with_options
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._progress import progress
 from twicetold.commands._session import ask_all
@@ -46,7 +47,7 @@ def ask(
     id_column: Id = None,
     compare: Compare = None,
     sense: OfSense = "same",
-    also: Also = None,
+    on: On = None,
     browser: Browser = False,
     by: Annotated[
         str | None,
@@ -74,11 +75,11 @@ def ask(
     require_apart({"answers": answers}, {"texts": file, "vectors": compare})
     ask_questions = asking(browser=browser) if by is None else _by_command(by, yes=yes)
     with progress("loading libraries"):
-        from twicetold.commands._columns import fitted_to, listed, values_of
+        from twicetold.commands._columns import fitted_to, text_and_others, values_of
         from twicetold.commands._dedupe_file import TextFile
 
-    columns = listed(also)
-    read = TextFile.read(file, reading, id_column=id_column, needed=columns, added=())
+    text, columns = text_and_others(reading.text, on)
+    read = TextFile.read(file, replace(reading, text=text), id_column=id_column, needed=columns, added=())
     model = fitted_to(read, compare)
     beside = dict(zip(columns, values_of(read, [], [], columns)["also"], strict=True))
     count = count or (COUNT if by is None else MOST)

@@ -1,7 +1,7 @@
 """`twicetold dedupe`: groups of rows whose texts are duplicates."""
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,10 @@ def dedupe(
     FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file. Without MODEL, columns
     or topics, many texts are compared in blocks. Run the same command again to resume.
     """
+    from twicetold.commands._columns import text_and_others
+
+    text, others = text_and_others(common.text, asked.also)
+    common, asked = replace(common, text=text), replace(asked, also=others)
     if not _is_of_folder(context, arguments):
         return _dedupe_file(arguments, common, asked, alone)
     from twicetold.commands._dedupe_folder import dedupe_folder
@@ -80,7 +84,7 @@ def _is_of_folder(context: typer.Context, arguments: list[str]) -> bool:
 
 def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFile) -> None:
     with progress("loading libraries"):
-        from twicetold.commands._columns import fitted_to, listed, needed, options_of
+        from twicetold.commands._columns import fitted_to, needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._dedupe_messages import as_json, in_sentences, tell_result
         from twicetold.dedupe.dedupe import dedupe as dedupe_texts
@@ -95,7 +99,7 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     if (answers := written["answers"]) is not None:
         from twicetold.commands.ask import ask_of_file, asking
 
-        further = dict(zip(listed(asked.also), options["also"], strict=True))
+        further = dict(zip(asked.also or [], options["also"], strict=True))
         asked_of: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asked_of, ask=asking(browser=alone.browser))
     with _compared(read, model, alone, options) as comparison:

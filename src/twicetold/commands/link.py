@@ -9,8 +9,8 @@ import typer
 
 from twicetold.commands._console import tell
 from twicetold.commands._options import (
-    ALSO,
     LETTERS,
+    ON,
     SAME,
     WITHIN,
     Html,
@@ -48,7 +48,7 @@ class Columns(Reading):
     id_column: Annotated[str | None, _column("--id", "Column with the ids.", default="row numbers, from 1")] = None
     same: Annotated[Repeated, _column("--same", SAME, metavar=SEVERAL)] = None
     within: Annotated[Repeated, _column("--within", WITHIN, metavar="COLUMN:SIZE")] = None
-    also: Annotated[Repeated, _column("--also", ALSO.capitalize(), metavar=SEVERAL)] = None
+    on: Annotated[Repeated, _column("--on", ON, metavar=SEVERAL)] = None
 
     def read(self, file: str, side: int) -> "tuple[TextFile, dict[str, Any]]":
         """Read a file, and the values of the columns that options name, by option.
@@ -59,13 +59,20 @@ class Columns(Reading):
         """
         from twicetold.commands._columns import split, values_of, window
         from twicetold.commands._dedupe_file import TextFile
+        from twicetold.tables.files import TEXT_COLUMNS
 
-        listed = ([name for each in asked or [] for name in split(each, ",")] for asked in (self.same, self.also))
-        same, also = ([_names(name)[side] for name in names] for names in listed)
+        limits, on = (
+            [_names(name) for each in asked or [] for name in split(each, ",")] for asked in (self.same, self.on)
+        )
+        text, ids = (None if asked is None else _names(asked) for asked in (self.text, self.id_column))
+        if text is None and on:
+            text = next((names for names in on if not {*names}.isdisjoint(TEXT_COLUMNS)), on[0])
+        same, also = [names[side] for names in limits], [names[side] for names in on if names != text]
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
-        text, id_column = (None if asked is None else _names(asked)[side] for asked in (self.text, self.id_column))
         needed = [*same, *also, *(column for column, _ in sizes)]
-        read = TextFile.read(file, replace(self, text=text), id_column=id_column, needed=needed, added=())
+        reading = replace(self, text=None if text is None else text[side])
+        id_column = None if ids is None else ids[side]
+        read = TextFile.read(file, reading, id_column=id_column, needed=needed, added=())
         return read, {**values_of(read, same, [f"{column}:{size}" for column, size in sizes], also), "names": also}
 
 

@@ -54,7 +54,7 @@ def test_the_words_that_differ_are_marked(twicetold):
 def test_further_columns_are_compared_and_shown(twicetold, tmp_path):
     lines = [f'{number},a tent for {number % 7} and more,"maker {number % 5}",{number % 3}' for number in range(30)]
     (tmp_path / "tents.csv").write_text("\n".join(["id,text,brand,price", *lines]))
-    options = ("tents.csv", "--compare", "letters", "--also", "brand,price")
+    options = ("tents.csv", "--compare", "letters", "--on", "text,brand,price")
     done = twicetold("ask", *options, input="n\n")
     assert "brand: maker [" in done.stderr
     done = twicetold("dedupe", *options, "--ask", 3, "-o", "out.csv", input="n\nn\nn\n")
@@ -67,8 +67,8 @@ def test_further_columns_are_compared_and_shown(twicetold, tmp_path):
     assert len({row["group"] for row in plain}) == 7 <= len(set(group))
     to_first = [[float(row["probability_to_representative"]) for row in each] for each in (plain, found)]
     assert min(to_first[0]) == 1 > min(to_first[1])  # texts are equal, makers and prices are not
-    for also, message in (("brands", "Did you mean 'brand'?"), ("brand,,price", "names of columns with commas")):
-        assert message in twicetold("dedupe", "tents.csv", "--also", also).stderr
+    for also, message in (("text,brands", "Did you mean 'brand'?"), ("brand,,price", "names of columns with commas")):
+        assert message in twicetold("dedupe", "tents.csv", "--on", also).stderr
 
 
 def test_undo_takes_back_answers_of_this_session_and_of_the_last_one(twicetold, file):
@@ -182,7 +182,7 @@ def test_a_column_that_is_named_twice_counts_once(twicetold, tmp_path):
     lines = [f"a tent for {number % 7} and more,maker {number % 5},{number % 3}" for number in range(30)]
     (tmp_path / "tents.csv").write_text("\n".join(["text,brand,price", *lines]))
     written = []
-    for also in (["brand,price"], ["brand,brand,price"], ["brand,price", "--also", "brand"]):
-        twicetold("dedupe", "tents.csv", "--compare", "letters", "--also", *also, "-o", "out.csv")
+    for also in (["text,brand,price"], ["brand,brand,text,price"], ["brand,price", "--on", "text"]):
+        twicetold("dedupe", "tents.csv", "--compare", "letters", "--on", *also, "-o", "out.csv")
         written.append((tmp_path / "out.csv").read_text())
     assert written[0] == written[1] == written[2]

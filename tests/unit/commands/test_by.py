@@ -41,8 +41,8 @@ def python(code):
 
 
 def test_answers_of_a_command_go_to_the_same_file_with_its_name_and_measure_nothing(twicetold, file, tmp_path):
-    twicetold("ask", "products.csv", "--compare", "letters", "--also", "model", "-n", 1, input="n\n")
-    done = twicetold(*ASK, "--also", "model", "--by", python(ANSWERS), input="y\n")
+    twicetold("ask", "products.csv", "--compare", "letters", "--on", "title,model", "-n", 1, input="n\n")
+    done = twicetold(*ASK, "--on", "title,model", "--by", python(ANSWERS), input="y\n")
     assert done.returncode == 0, done.stderr
     assert f"up to 2 questions, each with both texts and the columns model, go to the command {sys.executable}" in (
         done.stderr

@@ -74,7 +74,7 @@ def test_files_to_read_have_probabilities_of_four_digits_and_parquet_all(suffix,
 
 def test_further_columns_are_shown_where_a_person_judges_groups(tmp_path):
     (tmp_path / "in.csv").write_text("text,brand\na red tent,Sol\na red tents,Luna\na hose,Sol\n")
-    line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--also", "brand", "--threshold", "0.01"]
+    line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--on", "text,brand", "--threshold", "0.01"]
     done = CliRunner().invoke(app, [*line, "-o", f"{tmp_path / 'out.csv'}", "--html", f"{tmp_path / 'out.html'}"])
     assert done.exit_code == 0, done.output
     assert "'a red tent · Sol' - 'a red tents · Luna'" in done.stderr
@@ -466,7 +466,7 @@ def test_ids_that_are_numbers_stay_numbers(run, twicetold, tmp_path):
 def test_names_of_columns_with_commas_are_given_in_double_quotes(tmp_path):
     (tmp_path / "in.csv").write_text('text,"Price, USD",brand\na tent,5,x\na tent,5.0,X\na tent,6,x\n')
     line = ["dedupe", f"{tmp_path / 'in.csv'}", "--compare", "letters", "--same", 'brand,"Price, USD"']
-    done = CliRunner().invoke(app, [*line, "--also", '"Price, USD"'])
+    done = CliRunner().invoke(app, [*line, "--on", 'text,"Price, USD"'])
     assert done.exit_code == 0, done.stderr
     assert len({row["group"] for row in rows(done.stdout)}) == 2
 

@@ -62,7 +62,7 @@ def test_a_folder_says_how_many_rows_are_bad_and_where_they_are(twicetold, tmp_p
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--sense", "copies"), ("--also", "n"), ("--keep", "highest:n", "--drop"), ("--pairs", "answers.csv")],
+    [(), ("--sense", "copies"), ("--on", "n,text"), ("--keep", "highest:n", "--drop"), ("--pairs", "answers.csv")],
 )
 def test_without_a_model_a_folder_is_grouped_as_one_file(options, twicetold, tmp_path):
     rows = pa.table({"text": TEXTS, "n": [1, 2, 1, 3, 2]})

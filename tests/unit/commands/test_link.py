@@ -80,13 +80,13 @@ def test_columns_limit_links_and_are_compared(files):
     done = call("old.csv", "new.csv", *options, "--same", "brand", "--threshold", "0.01")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["pairs"] == 0
-    done = call("old.csv", "new.csv", *options, "--also", "brand=brand", "--threshold", "0.01")
+    done = call("old.csv", "new.csv", *options, "--on", "brand=brand", "--threshold", "0.01")
     assert done.exit_code == 0, done.stderr
     assert len((files / "out.jsonl").read_text().splitlines()) == json.loads(done.stdout)["pairs"] >= 2
 
 
 def test_a_link_that_asks_links_by_the_answers_and_goes_on_where_it_stopped(files):
-    named = ("--text", "title=name", "--id", "id", "--also", "id=brand,brand")
+    named = ("--text", "title=name", "--id", "id", "--on", "id=brand,brand")
     options = (*LETTERS, *named, "--skip-bad", "-o", "out.csv")
     answers = files / "old.csv-new.csv.answers.csv"
     done = call("old.csv", "new.csv", *options, "--ask", "2", input="y\ns\n")
@@ -138,7 +138,7 @@ def test_what_cannot_be_done_is_named_and_no_file_is_written(options, code, mess
 
 
 def test_folders_of_parts_are_linked_as_files(files):
-    options = (*LETTERS, "--text", "title=name", "--also", "brand", "--skip-bad", "--ask", "1")
+    options = (*LETTERS, "--text", "title=name", "--on", "brand", "--skip-bad", "--ask", "1")
     (files / "new").mkdir()
     for name, some in (("a", [0, 1]), ("b", [2, 3])):
         part = pa.table({"brand": pa.array(some, pa.int64() if name == "a" else pa.float64())})
@@ -197,7 +197,7 @@ def test_rows_without_a_partner_are_written_if_asked_for(files):
 
 
 def test_columns_are_shown_under_the_names_of_their_own_files(files):
-    named = ("--text", "title=name", "--also", "id=brand,brand", "--skip-bad", "-o", "out.csv", "--ask", "1")
+    named = ("--text", "title=name", "--on", "id=brand,brand", "--skip-bad", "-o", "out.csv", "--ask", "1")
     done = call("old.csv", "new.csv", *LETTERS, *named, input="y\n")
     assert done.exit_code == 0, done.stderr
     assert "id=brand" not in done.stderr
@@ -209,7 +209,7 @@ def test_names_with_commas_and_equals_signs_are_given_in_double_quotes(files):
         lines = (files / name).read_text().splitlines()[1:2]
         with (files / name).open("w", newline="") as stream:
             csv.writer(stream).writerows([header, *([*line.split(",")[:1], "a tent", "x", "y"] for line in lines)])
-    named = ("--text", "title=name", "--same", '"a=b"="size, 5""","c,d"', "--also", '"c,d"')
+    named = ("--text", "title=name", "--same", '"a=b"="size, 5""","c,d"', "--on", '"c,d"')
     done = call("old.csv", "new.csv", *LETTERS, *named)
     assert done.exit_code == 0, done.stderr
     assert len(rows(done.stdout)) == 1

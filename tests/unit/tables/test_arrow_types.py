@@ -86,7 +86,7 @@ WORKS = {  # role: options of the command, of the library, and what the column m
     "same": (["--same", "x"], lambda column: {"same": [column]}, PLAIN),
     "within numbers": (["--within", "x:1"], lambda column: {"within": [(column, 1)]}, NUMBERS | {"nothing"}),
     "within dates": (["--within", "x:1d"], lambda column: {"within": [(column, "1d")]}, {"dates", ZONE, "nothing"}),
-    "also": (["--also", "x"], lambda column: {"also": [column]}, PLAIN),
+    "also": (["--on", "text,x"], lambda column: {"also": [column]}, PLAIN),
     "keep the highest": (["--keep", "highest:x"], lambda column: {"keep": ("highest", column)}, NUMBERS | {"nothing"}),
     "keep the newest": (
         ["--keep", "newest:x"],
