@@ -15,8 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.matching.terms import WORD, Terms, incidence, letter_rows, reweighed
-from twicetold.tables.notation import plain_numbers
+from twicetold.matching.terms import WORD, Terms, as_compared, incidence, letter_rows, reweighed
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Rarity:
             >>> (rarity.terms(["red shoe", "green shoe"]).idf > 1.2).tolist()  # green, red, shoe
             [True, False, True]
         """
-        folded = list(map(plain_numbers, folded))
+        folded = list(map(as_compared, folded))
         counts = (
             np.bincount(_buckets(names, buckets), np.bincount(rows.indices, minlength=len(names)), minlength=buckets)
             for rows, names in (letter_rows(folded), incidence(map(WORD.findall, folded)))

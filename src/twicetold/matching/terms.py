@@ -41,6 +41,7 @@ PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a nu
 CODE = re.compile(rf"[^\W_{HAN_AND_KANA}]+(?:[_\-/.]+[^\W_{HAN_AND_KANA}]+)*")
 SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
+LINK = re.compile(r"\bhttps?://\S+")
 SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
 DECIMAL, JOINED = re.compile(r"\d\.\d"), re.compile(r"[\W_]+")  # without a decimal the signs go several times as fast
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
@@ -51,6 +52,7 @@ SPELT = range(4, 21)  # letters of words that are compared by spelling
 LONG, BEGINNING = 3, 20  # least letters of a word that is abbreviated, and most of its beginning
 CROWD = 100  # words that a deletion makes equal; more are not compared (ordinary files have at most 31)
 READ = 1 << 14  # texts whose terms are held as strings
+BESIDE_LINKS = 4  # words of a text that says more than its links
 WORDS, FEWEST = 3_000_000, 60  # distinct words of all texts, and those of a text that always count
 SEARCHED = 1 << 20  # letters in which codes are searched for at a time
 OF_TEXTS = (  # names of rows
@@ -129,7 +131,7 @@ class Terms:
     @classmethod
     def of_folded(cls, folded: Sequence[str], *, whole: bool = False) -> "Terms":
         """Return terms of texts that are in their normal form; `whole`: of all their words, however many these are."""
-        folded = list(map(plain_numbers, folded))
+        folded = list(map(as_compared, folded))
         most, long, frequency = (0, [], Counter[str]()) if whole else long_texts(folded, len(folded))
         shorten(folded, long, frequency, most)
         blocks = [TermsOfBlock.of(folded[start : start + READ]) for start in range(0, max(len(folded), 1), READ)]
@@ -473,6 +475,24 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
+def as_compared(folded: str) -> str:
+    """Write the numbers of a text in one notation, and leave out links where it says more than these.
+
+    The same post has another short link each time, which would count as a code that contradicts.
+
+    Args:
+        folded: the text in its normal form.
+
+    Examples:
+        >>> from twicetold.matching.terms import as_compared
+        >>> as_compared("new tent for 1,299.00 at https://t.co/x7q2 today")
+        'new tent for 1299 at   today'
+    """
+    if "://" in folded and len((rest := LINK.sub(" ", folded)).split()) >= BESIDE_LINKS:
+        folded = rest
+    return plain_numbers(folded)
+
+
 def compared_in_words(one: str, other: str) -> list[str]:
     """Describe what two texts have in common, and what only one of them has.
 
@@ -481,7 +501,7 @@ def compared_in_words(one: str, other: str) -> list[str]:
         >>> compared_in_words("Onkyo TX-SR706, 500 W", "onkyo txsr706 800 W")
         ['2 of 7 words in both', 'same code: txsr706', 'numbers differ: 500 and 800']
     """
-    one, other = map(plain_numbers, normal_form([one, other]))
+    one, other = map(as_compared, normal_form([one, other]))
     words, others = set(WORD.findall(one)), set(WORD.findall(other))
     told = [f"{len(words & others)} of {len(words | others)} words in both"]
     codes = set(codes_of(one)), set(codes_of(other))

@@ -19,7 +19,7 @@ from twicetold.staged.plan import FOLDERS, Plan
 
 EVERY = 10.0  # seconds between two lines on progress
 PAUSES = (0.1, 1.0, 5.0)  # seconds
-VERSION = 7  # of what the stages write: another one makes all of them anew
+VERSION = 8  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 
 

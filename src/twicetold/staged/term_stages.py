@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from twicetold.matching.candidates import COMMON, POSTED, heaviest, lexical_rows, of_terms
-from twicetold.matching.terms import READ, Csr, TermsOfBlock, Vocabulary, long_texts, shorten, stacked
+from twicetold.matching.terms import READ, Csr, TermsOfBlock, Vocabulary, as_compared, long_texts, shorten, stacked
 from twicetold.neighbours.grouping import Ints
 from twicetold.normal_form import normal_form
 from twicetold.staged.arrays import in_memory, mapped, write_arrays
@@ -29,7 +29,6 @@ from twicetold.staged.filed import (
 )
 from twicetold.staged.order_stages import ordered_texts
 from twicetold.staged.plan import Plan, numbered
-from twicetold.tables.notation import plain_numbers
 from twicetold.trained.fitted import static_vectors
 
 POSTING = ("indptr", "indices", "data")
@@ -135,7 +134,7 @@ def frequency_of(known: Vocabulary) -> Ints:
 
 
 def _plain(plan: Plan, name: str) -> list[str]:
-    return list(map(plain_numbers, normal_form(ordered_texts(plan, name))))
+    return list(map(as_compared, normal_form(ordered_texts(plan, name))))
 
 
 def _blocks(plan: Plan, name: str) -> list[TermsOfBlock]:

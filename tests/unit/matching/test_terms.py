@@ -11,7 +11,7 @@ from scipy import sparse
 
 from twicetold.features import letter_tfidf
 from twicetold.matching import terms as module
-from twicetold.matching.terms import CODE_LENGTHS, Terms, incidence, squeeze
+from twicetold.matching.terms import CODE_LENGTHS, Terms, compared_in_words, incidence, squeeze
 
 TEXTS = ["Sony TX-SR706 receiver, 16GB", "sony txsr706", "Straße 5.50 %", "STRASSE 5.5", "", "a tx sr 706 receiver"]
 
@@ -159,3 +159,12 @@ def test_terms_do_not_depend_on_how_many_texts_are_read_at_a_time(read, monkeypa
             assert abs(column - other).nnz == 0, name
         else:
             np.testing.assert_array_equal(column, other)
+
+
+def test_links_count_only_where_a_text_says_nothing_else() -> None:
+    said = [f"rain in oslo so the race moves {link}" for link in ("https://t.co/x7q2", "http://t.co/9f-33", "")]
+    terms = Terms.of([*said, "https://t.co/x7q2", "read https://t.co/9f-33"])
+    assert terms.length[:3].tolist() == [terms.length[2]] * 3
+    assert terms.codes[:3].nnz == 0 < terms.codes[3].nnz
+    assert (terms.words[[3]] @ terms.words[[0]].T).nnz == 0
+    assert compared_in_words(said[0], said[1]) == ["7 of 7 words in both"]
