@@ -17,9 +17,8 @@ from twicetold.dedupe.options import OF_FOLDERS, DedupeOptions
 from twicetold.printable import counted
 
 if TYPE_CHECKING:
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.dedupe.options import Choices
     from twicetold.matching.comparison import Comparison
+    from twicetold.matching.senses import Sense
 
 MANY = 250_000  # rows from which they are compared in blocks: in memory they take 2 GB, and one core
 
@@ -102,7 +101,9 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
         further = dict(zip(asked.also or [], options["also"], strict=True))
         asked_of: Any = {"count": alone.ask, "options": options, "beside": further}
         options["pairs"] = ask_of_file(loaded, read, Path(answers), **asked_of, ask=asking(browser=alone.browser))
-    with _compared(read, model, alone, options) as comparison:
+    others = alone.compare or alone.ask or model or options["same"] or options["within"] or options["also"]
+    in_memory = others or options["sense"] == "topic" or len(read.texts) < MANY
+    with nullcontext() if in_memory else _in_blocks(read.texts, options["sense"]) as comparison:
         groups = dedupe_texts(loaded, read.texts, DedupeOptions(**options), progress=tell, comparison=comparison)
         write_files(read, groups, written, drop=common.drop, format=file_format(common.format)["format"])
     rows, dropped = len(read.texts), len(read.texts) - len(groups.kept()) if common.drop else None
@@ -113,16 +114,10 @@ def _dedupe_file(arguments: list[str], common: Common, asked: Asked, alone: OfFi
     tell_result(about, rows=rows, dropped=dropped, aside=aside, bad=len(read.bad), bad_aside=bad_aside, place=place)
 
 
-def _compared(
-    read: "TextFile", model: str | None, alone: OfFile, options: "Choices"
-) -> "AbstractContextManager[Comparison | None]":
-    """Lend a comparison of many rows in blocks, where nothing is asked that takes a comparison in memory."""
-    further = alone.compare or alone.ask or model or any(options[name] for name in ("same", "within", "also"))
-    if further or options["sense"] == "topic" or len(read.texts) < MANY:
-        return nullcontext()
+def _in_blocks(texts: list[str], sense: "Sense") -> "AbstractContextManager[Comparison | None]":
     from twicetold.staged.file_in_blocks import compared_in_blocks
 
-    return compared_in_blocks(read.texts, options["sense"], progress=tell)
+    return compared_in_blocks(texts, sense, progress=tell)
 
 
 def _outputs(model: str | None, file: str, common: Common, asked: Asked, alone: OfFile) -> dict[str, str | None]:

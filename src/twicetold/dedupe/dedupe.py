@@ -133,14 +133,11 @@ def _summary(
     many = many_grouped(counts.grouped, counts.texts, dropped, equal=equal)
     rows = [shown[row] for row in distinct.rows.tolist()]
     doubts = warnings_of(distinct.texts, links, codes, prepared.pairs, least=prepared.link.score, shown=rows)
-    warnings = tuple(filter(None, (many, _in_doubt(prepared, len(links)), *doubts)))
+    compared, pairs, doubt = prepared.comparison, prepared.pairs, None
+    unlabelled = prepared.link.chosen_for == "matcher" and not prepared.constraints
+    if compared is not None and pairs.vectors is None and unlabelled:
+        doubt = doubtful(pairs.probability(compared.log_odds), len(links))
+    warnings = tuple(filter(None, (many, doubt, *doubts)))
     for warning in warnings:
         progress(f"warning: {warning}")
     return DedupeSummary(counts, prepared.link, (*prepared.warnings, *warnings))
-
-
-def _in_doubt(prepared: Prepared, links: int) -> str | None:
-    comparison, pairs = prepared.comparison, prepared.pairs
-    if comparison is None or pairs.vectors is not None or prepared.constraints or prepared.link.chosen_for != "matcher":
-        return None
-    return doubtful(pairs.probability(comparison.log_odds), links)

@@ -145,8 +145,10 @@ def candidates(
     """
     both = lexical_rows(terms.letters, terms.words)
     ends = nearest_pairs(both, vectors, nearest=nearest, split=split, near=near) if among is None else among(both)
-    pairs = similarities(both, vectors, ends)
-    del both, ends  # a copy of the pairs takes as much memory
+    left, right, unfinished = ends
+    cosine = None if vectors is None else pair_dots(vectors, left, right)
+    pairs = Pairs(both.shape[0], left, right, pair_dots(both, left, right), cosine, unfinished)
+    del both, ends, left, right  # a copy of the pairs takes as much memory
     return like_enough(pairs)
 
 
@@ -156,13 +158,6 @@ def like_enough(pairs: Pairs) -> Pairs:
     if pairs.cosine is not None:
         keep |= pairs.cosine >= LEAST_VECTORS
     return pairs.where(keep)
-
-
-def similarities(both: Csr, vectors: NDArray[np.float32] | None, ends: Ends) -> Pairs:
-    """Return any (P,) pairs of texts with their similarities; arguments as of `nearest_pairs`."""
-    left, right, unfinished = ends
-    cosine = None if vectors is None else pair_dots(vectors, left, right)
-    return Pairs(both.shape[0], left, right, pair_dots(both, left, right), cosine, unfinished)
 
 
 def nearest_pairs(
