@@ -41,7 +41,7 @@ PART = re.compile(rf"(?:(?<![^\s([])[{MINUS}])?\d+(?:\.\d+)?|[^\W\d_]+")  # a nu
 CODE = re.compile(rf"[^\W_{HAN_AND_KANA}]+(?:[_\-/.]+[^\W_{HAN_AND_KANA}]+)*")
 SIGNS = "-#%!"  # besides those of mathematics and money
 DIGIT = re.compile(r"\d")
-LINK = re.compile(r"\bhttps?://\S+")
+LINK = re.compile(r"\bhttps?://[^\s/]+/\S*\d\S*")  # whose path is or has a code
 SQUEEZED = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\.?\d)|[\W_]+")  # a decimal stays, other signs go
 DECIMAL, JOINED = re.compile(r"\d\.\d"), re.compile(r"[\W_]+")  # without a decimal the signs go several times as fast
 CODE_LENGTHS = range(4, 17)  # letters and digits of a code
@@ -476,7 +476,7 @@ def measures_of(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def as_compared(folded: str) -> str:
-    """Write the numbers of a text in one notation, and leave out links where it says more than these.
+    """Write the numbers of a text in one notation, and leave out links with codes where it says more than these.
 
     The same post has another short link each time, which would count as a code that contradicts.
 
