@@ -282,8 +282,9 @@ def ahead(rows: Sequence[Row], one: str, other: str) -> str:
 
 
 def of_rows(rows: Sequence[Row]) -> str:
-    """Rows that are kept, by file."""
-    names = [name for name in rows[0].scores if all(name in row.dropped for row in rows)]
+    """Rows that are kept, by file, without the columns of what has learnt from it and of ratios of tokens."""
+    names = [name for name in rows[0].scores if name != OURS and all(name in row.dropped for row in rows)]
+    names = [name for name in names if not name.startswith("rapidfuzz")]
     lines = []
     for row in rows:
         counts = [f"{len(row.file.texts):,}", f"{len(set(row.file.truth)):,}"]

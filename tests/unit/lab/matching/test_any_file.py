@@ -50,7 +50,7 @@ def test_tables_have_a_line_for_each_file_and_no_mean_where_a_figure_is_missing(
     assert f1[-1].endswith("|  |")
     assert "of 2 files" in script.aims(rows)
     assert "columns in 1 of 1." in script.aims(rows)
-    assert script.of_rows(rows).splitlines()[0] == "| file | rows | things | dedupe | held out | by length |"
+    assert script.of_rows(rows).splitlines()[0] == "| file | rows | things | held out | by length |"
 
 
 def test_the_page_is_written_between_its_marks_or_refused() -> None:
