@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ from twicetold.dedupe.options import KEEP_BY, Choices, KeepBy
 from twicetold.tables.columns import BadValues, distances_by, keys_of, size_of, strings_of
 from twicetold.tables.files import TEXT_COLUMNS
 from twicetold.use.model import Model, fit
+
+Names = TypeVar("Names", bound=tuple[str, ...])
 
 
 def listed(asked: Sequence[str] | None) -> list[str]:
@@ -40,8 +42,13 @@ def text_and_others(text: str | None, on: Sequence[str] | None) -> tuple[str | N
     """
     names = listed(on)
     if names and text is None:
-        text = next((name for name in TEXT_COLUMNS if name in names), names[0])
+        (text,) = text_among([(name,) for name in names])
     return text, [name for name in names if name != text]
+
+
+def text_among(on: Sequence[Names]) -> Names:
+    """Return that of some columns, each with its name in every file, which has the texts: by its name, or the first."""
+    return next((names for usual in TEXT_COLUMNS for names in on if usual in names), on[0])
 
 
 def split(asked: str, separator: str) -> list[str]:

@@ -57,16 +57,15 @@ class Columns(Reading):
             file: its path, or `-`.
             side: 0 for the left file, 1 for the right one.
         """
-        from twicetold.commands._columns import split, values_of, window
+        from twicetold.commands._columns import split, text_among, values_of, window
         from twicetold.commands._dedupe_file import TextFile
-        from twicetold.tables.files import TEXT_COLUMNS
 
         limits, on = (
             [_names(name) for each in asked or [] for name in split(each, ",")] for asked in (self.same, self.on)
         )
         text, ids = (None if asked is None else _names(asked) for asked in (self.text, self.id_column))
         if text is None and on:
-            text = next((names for names in on if not {*names}.isdisjoint(TEXT_COLUMNS)), on[0])
+            text = text_among(on)
         same, also = [names[side] for names in limits], [names[side] for names in on if names != text]
         sizes = [(_names(column)[side], size) for column, size in map(window, self.within or [])]
         needed = [*same, *also, *(column for column, _ in sizes)]

@@ -178,6 +178,25 @@ def test_a_column_that_is_there_twice_is_named_before_anything_is_asked(twicetol
         assert f"the column {doubled!r} is there 2 times" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (("--on", "price,maker,question"), "question"),
+        (("--on", "maker,price"), "maker"),
+        (("--on", "maker,question", "--text", "maker"), "maker"),
+    ],
+)
+def test_the_text_among_columns_goes_by_its_name_or_is_the_first(options, shown, twicetold, tmp_path):
+    rows = {"question": ["a red tent", "a red tents"], "maker": ["Sol & Sons", "Sol and Sons"], "price": ["5", "6"]}
+    lines = [",".join(rows), *(",".join(row) for row in zip(*rows.values(), strict=True))]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    links = ("--compare", "letters", "--threshold", "0.01", "--links", "links.csv", "-o", "out.csv")
+    done = twicetold("dedupe", "in.csv", *options, *links)
+    assert done.returncode == 0, done.stderr
+    ((link),) = csv.DictReader((tmp_path / "links.csv").read_text().splitlines())
+    assert [link["left_text"], link["right_text"]] == rows[shown]
+
+
 def test_a_column_that_is_named_twice_counts_once(twicetold, tmp_path):
     lines = [f"a tent for {number % 7} and more,maker {number % 5},{number % 3}" for number in range(30)]
     (tmp_path / "tents.csv").write_text("\n".join(["text,brand,price", *lines]))
