@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from twicetold.matching.regression import Floats, fit_logistic
+from twicetold.neighbours.parallel import serial_products
 
 if TYPE_CHECKING:
     from twicetold.matching.pair_features import Column
@@ -72,6 +73,7 @@ class Matcher:
             score += weight * columns[name]
         return np.asarray(score, np.float64)
 
+    @serial_products()
     def answered(
         self,
         columns: "Mapping[str, Column]",

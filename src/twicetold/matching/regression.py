@@ -3,6 +3,7 @@
     minimise  Σ_i w_i log(1 + exp(−y_i s_i)) + ½ (β − μ)ᵀ Σ⁻¹ (β − μ),   s = X β,  y = ±1
 
 With a prior fitted elsewhere as μ, a few answers move the coefficients from there, and no answer leaves them.
+Matrix products have one thread: several add up in another order, and the last bits would depend on their number.
 
 Shape letters: P pairs, F features.
 """
@@ -14,12 +15,15 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
+from twicetold.neighbours.parallel import serial_products
+
 STEPS = 50  # of Newton
 CLOSE = 1e-6  # largest change of a coefficient at the end
 
 Floats = NDArray[np.float64]
 
 
+@serial_products()
 def fit_logistic(
     features: NDArray[np.floating],
     answers: NDArray[Any],

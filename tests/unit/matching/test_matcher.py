@@ -7,6 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from twicetold.matching.comparison import Comparison
 from twicetold.matching.generic import generic_matcher, read_sets
@@ -40,6 +41,17 @@ def test_the_regression_ends_at_the_least_cost_with_separable_answers() -> None:
     probability = 1 / (1 + np.exp(-rows @ found))
     gradient = rows.T @ (answers - probability) - 0.1 * (found - np.array([5.0, -8.0]))
     np.testing.assert_allclose(gradient, 0, atol=1e-3)
+
+
+def test_the_regression_does_not_depend_on_the_number_of_threads() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 52))
+    answers = rows[:, 0] + rng.normal(size=3000) > 0
+    found = []
+    for number in (1, 2):
+        with threadpool_limits(number, user_api="blas"):
+            found.append(fit_logistic(rows, answers, mean=np.zeros(52), precision=np.ones(52)))
+    np.testing.assert_array_equal(*found)
 
 
 def test_without_an_answer_the_matcher_is_the_prior(matcher: Matcher) -> None:
